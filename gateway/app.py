@@ -82,8 +82,8 @@ def build_app(
 
 
 def _open(endpoints: Iterable[Endpoint]) -> Iterator[str]:
-    """The paths where nobody is asked who they are."""
-    return (each.path for each in endpoints if each.does.is_open)
+    """The paths where nobody is asked who they are; of one with parameters what comes before the first."""
+    return (each.path.partition("{")[0] for each in endpoints if each.does.is_open)
 
 
 def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:

@@ -14,6 +14,7 @@ from gateway.ids import now_ms
 from gateway.lifespan.database_files import database_files
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
+from gateway.service.added_limits import OperatorLimits
 from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
@@ -26,6 +27,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import GATEWAY, AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.gateway import Gateway
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
@@ -39,6 +41,7 @@ from gateway.service.operator_changes import Look, OperatorChanges
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
+from gateway.service.prompt_versions import PromptEdits
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
@@ -49,6 +52,7 @@ from gateway.service.session_events import SessionEvents
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
+from gateway.service.shared_links import UserLinks
 from gateway.service.skills import SkillsOffered
 from gateway.service.standing_access import StandingAccess
 from gateway.service.streams import SessionStreams
@@ -111,9 +115,16 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     added_mcp_servers = UserMcpServers(
         abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
     )
-    await _follow_operator(process, added_mcp_servers.look)
+    added_limits = OperatorLimits(limits, storage.limit_rules)
+    prompt_edits = PromptEdits(deps.prompts, storage.prompt_versions, keys)
+    await _follow_operator(process, added_mcp_servers.look, added_limits.look, prompt_edits.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
+    replays = SessionReplays(deps, in_flight, sessions, open_access)
+    state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
+    link_key = await storage.installation.secret("passes for links")
+    links = UserLinks(deps, storage.shared_links, replays, keys, being_erased=being_erased, key=link_key)
+    records = SessionRecords(deps, in_flight, archiver, sessions)
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,
@@ -123,9 +134,11 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         streams=SessionStreams(deps, in_flight, sessions, turns, open_access),
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
+        prompt_edits=prompt_edits,
         sent_prompts=SentPrompts(deps),
-        replays=SessionReplays(deps, in_flight, sessions, open_access),
-        records=SessionRecords(deps, in_flight, archiver, sessions),
+        replays=replays,
+        records=records,
+        foreign_chats=ForeignChats(deps, in_flight, records.files),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
         skills=SkillsOffered(deps),
@@ -139,6 +152,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         projects=UserProjects(deps, turns.stop),
         saved_prompts=UserSavedPrompts(storage.saved_prompts, process.settings.models),
         keys=keys,
+        links=links,
         provider_keys=UserProviderKeys(
             storage.provider_keys,
             keys,
@@ -148,6 +162,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         mcp_servers=mcp_sign_ins,
         added_mcp_servers=added_mcp_servers,
         limits=limits,
+        added_limits=added_limits,
         usage=UserUsage(storage.turns, storage.limits, storage.users, process.settings),
         audit=audit,
         access_ending=access_ending,
@@ -189,7 +204,7 @@ async def _assembled(
         calls=abilities.calls,
         memory=abilities.memory,
         artifact_store=abilities.artifact_store,
-        limits=limits.holds,
+        limits=limits,
         why_ended=standing.why_ended,
     )
 
@@ -213,7 +228,7 @@ def _publish(process: Process, abilities: Abilities, gateway: Gateway) -> None:
     state, storage, settings = process.app.state, process.storage, process.settings
     state.deps, state.gateway = gateway.deps, gateway
     state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
-    state.newer_schema = storage.newer_schema
+    state.newer_schema, state.sizes, state.started_at = storage.newer_schema, storage.sizes, now_ms()
     state.checks = {"storage": storage.check, "timeline": gateway.heartbeat.check}
     if abilities.memory is not None and abilities.memory.watch is not None:
         state.checks["memory"] = abilities.memory.watch.check
@@ -240,7 +255,7 @@ def _note_expired(process: Process) -> Callable[[RetainedSession], None]:
 async def _open_personal_data(process: Process, gateway: Gateway) -> PersonEraser:
     """Refuses from the start whom a former process began to erase. Raises errors.StorageError."""
     state, storage, metrics, deps = process.app.state, process.storage, process.metrics, gateway.deps
-    state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
+    being_erased: BeingErased = state.being_erased
     await being_erased.look()
     metrics.observe(table.SESSIONS_EXPIRED, lambda: gateway.retention.applied.expired)
     metrics.observe(table.ERASURES_OPEN, lambda: len(being_erased.users))

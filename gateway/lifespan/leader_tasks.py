@@ -8,6 +8,7 @@ from gateway.history.indexer import Indexer
 from gateway.lifespan.gateway_and_workers import Service
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
+from gateway.memory.reindexing import MemoryReindexing
 from gateway.service.purge_worker import PurgeWorker
 from gateway.service.upkeep import Upkeep
 from gateway.supervisor import Work
@@ -33,6 +34,7 @@ def leader_tasks(
     yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
     yield partial(counts.database.run, storage.sizes), "size of the database"
     if abilities.memory is not None:
+        yield MemoryReindexing(abilities.memory.store).run, "memories to index anew"
         yield partial(counts.memories.run, abilities.memory.store), "count of memories"
     if abilities.documents is not None:
         yield abilities.documents.watch, "documents"

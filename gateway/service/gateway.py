@@ -3,6 +3,7 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.added_limits import OperatorLimits
 from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
@@ -14,6 +15,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
@@ -21,6 +23,7 @@ from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.projects import UserProjects
+from gateway.service.prompt_versions import PromptEdits
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import TenantRetention
@@ -30,6 +33,7 @@ from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
+from gateway.service.shared_links import UserLinks
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
@@ -53,6 +57,7 @@ class Gateway:
     streams: SessionStreams
     history: SessionHistory
     prompts: Prompts
+    prompt_edits: PromptEdits
     sent_prompts: SentPrompts
     replays: SessionReplays
     records: SessionRecords
@@ -68,11 +73,14 @@ class Gateway:
     webhooks: UserWebhooks
     projects: UserProjects
     saved_prompts: UserSavedPrompts
+    foreign_chats: ForeignChats
     keys: ApiKeys
+    links: UserLinks
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
     added_mcp_servers: UserMcpServers
     limits: UserLimits
+    added_limits: OperatorLimits
     usage: UserUsage
     audit: UserAudit
     access_ending: AccessEnding

@@ -136,8 +136,8 @@ class PersonEraser:
             erasure = await self._remove(erasure)
         await self._parts.scrub()
         done = replace(erasure, state="done", step="done", waits_for=None, finished_at=now_ms())
+        await self._being_erased.look()  # who is told that it is done may ask again
         if await self._parts.erasures.put(done):
-            await self._being_erased.look()
             await self._parts.recorder.record(_entry(done), now=True)
             log.info("person_erased", erasure_id=done.id, pseudonym=done.person)
 

@@ -161,8 +161,9 @@ class UserSessions:
     ) -> SessionRow:
         """Another title, pinned or archived, in another project ("": in none), shared with its members, with
         other days of its own, with other instructions ("": with none); None: that stays. All of it is
-        done, or nothing. An owner of the project may give it another title, and unshare it. Raises errors.NotFound, errors.Forbidden, errors.Conflict (retention_fixed),
-        and what `Sessions.change` raises."""
+        done, or nothing. An owner of the project may give it another title, and unshare it. Raises
+        errors.NotFound, errors.Forbidden, errors.Conflict (retention_fixed), and what `Sessions.change`
+        raises."""
         owner = await self._owner(who, session_id, "manage")
         owners_alone = (
             project_id,

@@ -389,6 +389,10 @@ class Settings(BaseSettings):
         "edits of the prompt; absent: whoever asks without keys, or with the only one.",
     )
 
+    public_links: bool = Field(
+        False, description="Whether links to chats may be for anybody who has them; otherwise one signs in."
+    )
+    max_links: int = Field(100, ge=0, description="Most links to chats of one user; 0: nobody may make one.")
     audit_days: int = Field(365, ge=0, description="Days that the audit is kept; 0: for good.")
 
     # Webhooks

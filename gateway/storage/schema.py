@@ -949,6 +949,7 @@ shared_links = Table(
     Column("session", Text, nullable=False),
     Column("audience", Text, nullable=False),
     Column("until_seq", BigInteger),
+    Column("branch", NUMBER),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
     Column("opened_at", BigInteger),

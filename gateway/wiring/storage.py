@@ -41,6 +41,8 @@ from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
+from gateway.storage.limit_rules import AddedRules
+from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Bus, EventLog
@@ -57,6 +59,8 @@ from gateway.storage.persons import PersonErasures, Persons
 from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
+from gateway.storage.prompt_versions import PromptVersions
+from gateway.storage.prompt_versions.statements import SqlPromptVersions
 from gateway.storage.provider_keys import ProviderKeys
 from gateway.storage.provider_keys.statements import SqlProviderKeys
 from gateway.storage.replica_signals import Signals
@@ -78,6 +82,8 @@ from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.shared_links import SharedLinks
+from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
 from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
@@ -133,8 +139,10 @@ class Storage:
     ended_access: EndedAccess
     projects: Projects
     saved_prompts: SavedPrompts
+    prompt_versions: PromptVersions
     provider_keys: ProviderKeys
     secrets: Secrets
+    shared_links: SharedLinks
     sign_ins: SignIns
     mcp_servers: AddedMcpServers
     mcp_sign_ins: McpSignIns
@@ -145,6 +153,7 @@ class Storage:
     persons: Persons
     person_erasures: PersonErasures
     limits: Limits
+    limit_rules: AddedRules
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -333,8 +342,10 @@ def _storage_on(
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
         saved_prompts=SqlSavedPrompts(database),
+        prompt_versions=SqlPromptVersions(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
+        shared_links=SqlSharedLinks(database),
         sign_ins=SqlSignIns(database),
         mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
@@ -345,6 +356,7 @@ def _storage_on(
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
+        limit_rules=SqlAddedRules(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

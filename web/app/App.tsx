@@ -3,6 +3,7 @@
 import { PanelLeft, PanelRight, Settings as SettingsIcon, SquarePen } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 
+import { useEnlarged } from "./conversation/enlarged";
 import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
@@ -10,6 +11,7 @@ import { useOnline } from "./online";
 import { pageSettings } from "./page-settings";
 import { preview, usePreviewed } from "./preview/previewed";
 import { PAGE_COMPONENTS } from "./pages/pages";
+import { Library } from "./library/Slash";
 import { Region } from "./Region";
 import { type RegionName, toggle, uncover, useCover, useIsBeside, useRegion } from "./regions";
 import { useIsDeveloper } from "./settings";
@@ -22,6 +24,7 @@ import { words as table } from "./frame-words";
 
 const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }) => ({ default: Inspector })));
 const PreviewPanel = lazy(() => import("./preview/PreviewPanel"));
+const Lightbox = lazy(() => import("./conversation/Lightbox"));
 
 export function App() {
   const words = useWords(table);
@@ -31,6 +34,7 @@ export function App() {
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
   const previewed = usePreviewed();
+  const enlarged = useEnlarged();
   const isPreviewOver = !useIsBeside();
   const hasInspector = inspector.isOpen && page === null && previewed === null;
   const isCovered = sidebar.isOver || (hasInspector && inspector.isOver) || (previewed !== null && isPreviewOver);
@@ -68,7 +72,9 @@ export function App() {
         uncover();
         preview(null);
       }} />}
+      {enlarged && <Suspense><Lightbox shown={enlarged} /></Suspense>}
       <Commands />
+      <Library />
       <SettingsDialog />
       <KeyDialog />
       <p className="unseen" aria-live="polite">{announcement}</p>

@@ -12,6 +12,8 @@ import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
 import { keepInputMethodsApart } from "./input-methods";
 import { followOnScreenKeyboard } from "./on-screen-keyboard";
+import { keepNotifying } from "./notifications";
+import { keepPageOffline } from "./offline-page";
 import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
 import "./theme.css";
@@ -40,6 +42,8 @@ void readModels();
 followModels();
 takeRecordings();
 previewing.set({ isAvailable: true });
+keepNotifying();
+keepPageOffline();
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);

@@ -126,6 +126,15 @@ class TurnLimits(Protocol):
         ...
 
 
+class TurnBudget(TurnLimits, Protocol):
+    """The same, and whether there is anything to ask."""
+
+    @property
+    def is_spending_limited(self) -> bool:
+        """Whether something of what turns spend is limited now."""
+        ...
+
+
 class Limits(TurnLimits, Protocol):
     """Every method raises errors.StorageError when the database cannot do its work. Turns are charged where
     they are accepted (`NewTurn.charges`)."""

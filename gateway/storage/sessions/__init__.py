@@ -146,9 +146,9 @@ class SessionDirectory(Protocol):
     ) -> list[SessionRow]:
         """Those that `whose` names; None: the owner's, and of a project all that they see. Newest first by
         the time that `order` names and the id, strictly before that pair. Only those that are `pinned`, or
-        `archived`, or are not, unless that is None. With `query` only sessions that have all its words in one turn or in the
-        title: English and Chinese, in any inflection or script. One without words finds nothing; a turn is
-        found a moment after its end (see `Search`)."""
+        `archived`, or are not, unless that is None. With `query` only sessions that have all its words in one
+        turn or in the title: English and Chinese, in any inflection or script. One without words finds
+        nothing; a turn is found a moment after its end (see `Search`)."""
         ...
 
     async def change(

@@ -9,6 +9,7 @@ import { attach, isLong, isReady, MAX_FILES, note as say, offerAsFile, take, use
 import { useSpeech } from "./speech";
 import { useOpenTurnId } from "./running";
 import { send } from "./outbox";
+import { Slash } from "../library/Slash";
 import { DraftFiles } from "./DraftFiles";
 import { DraftOffers } from "./DraftOffers";
 import { droppedFiles, pastedFiles } from "./dropped-files";
@@ -91,6 +92,7 @@ export function Composer({ session, onSent }: Props) {
         submit();
       }}>
         <DraftOffers session={session} draft={draft} />
+        <Slash text={draft.text} box={box} onWrite={(text) => write(session, text)} />
         <DraftFiles session={session} draft={draft} onMakeRoom={() => go({ page: "artifacts" })} />
         <p id="draft-note" role="status">{isOver ? words.dropHere : note}</p>
         <button type="button" id="attach" className="icon" title={words.attach} aria-label={words.attach} onClick={() => chooser.current?.click()}>

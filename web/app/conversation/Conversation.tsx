@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "react";
 
+import { BeginningBar } from "../folders/BeginningBar";
 import { reopen } from "../live";
 import { useApp } from "../state";
 import { keepAnnouncing } from "./announcements";
@@ -54,6 +55,7 @@ export function Conversation({ session }: ConversationProps) {
       {chat !== null && hasTurns ? <TurnList session={chat} sent={sent}>{pending}</TurnList>
         : messages.length === 0 ? <Welcome session={chat} />
           : <div className="scroll"><div id="messages">{pending}</div></div>}
+      {chat === null && !isReplay && !isGone && <BeginningBar />}
       {isReplay ? <p className="note" role="status">{words.replaying}</p>
         : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
           : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}

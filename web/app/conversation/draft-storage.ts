@@ -32,17 +32,27 @@ export function storedDrafts(): [chat: string, mine: StoredDraft, other: StoredD
     const leftover = draftIn(readStored(LEFT_AS + chat));
     const mine = own === null ? shared : draftIn(own);
     if (isSame(leftover, mine)) writeStored(LEFT_AS + chat, null);
+    if (isBlank(mine) && isBlank(shared)) endDraft(chat, null);
     const other = [leftover, shared].find((each) => !isBlank(each) && !has(mine, each));
     return isBlank(mine) && other ? [chat, other, null] : [chat, mine, other ?? null];
   });
 }
 
-// What another tab wrote keeps its place where this one has nothing more to say.
 export function storeDraft(chat: string, mine: StoredDraft, other: StoredDraft | null): void {
-  const shared = isBlank(mine) && mine.text === "" ? other : mine;
-  writeStored(STORED_AS + chat, shared && JSON.stringify(shared));
+  writeStored(STORED_AS + chat, JSON.stringify(mine));
+  keepOwn(chat, mine, other);
+}
+
+// In this tab alone, where the common place is another's.
+export function keepOwn(chat: string, mine: StoredDraft, other: StoredDraft | null): void {
   writeStored(STORED_AS + chat, other && JSON.stringify(mine), "tab");
   if (other === null) writeStored(LEFT_AS + chat, null);
+}
+
+// It was sent: the other tabs hear that, unless the place is wanted for what one of them wrote.
+export function endDraft(chat: string, other: StoredDraft | null): void {
+  writeStored(STORED_AS + chat, other && JSON.stringify(other));
+  writeStored(STORED_AS + chat, null, "tab");
 }
 
 // The page goes, perhaps for good: the words of this tab alone are for the next one.
@@ -51,10 +61,12 @@ export function leaveDraft(chat: string, mine: StoredDraft): void {
   if (!isBlank(mine) && !has(draftIn(readStored(STORED_AS + chat)), mine)) writeStored(LEFT_AS + chat, JSON.stringify(mine));
 }
 
-// Another tab wrote: `before` is what stood there.
-export function hearDrafts(hear: (chat: string, before: StoredDraft, now: StoredDraft) => void): void {
+// Another tab wrote, or (null) sent what stood there before.
+export function hearDrafts(hear: (chat: string, before: StoredDraft, now: StoredDraft | null) => void): void {
   addEventListener("storage", ({ key, oldValue, newValue, storageArea }) => {
-    if (storageArea === localStorage && key?.startsWith(STORED_AS)) hear(key.slice(STORED_AS.length), draftIn(oldValue), draftIn(newValue));
+    if (storageArea === localStorage && key?.startsWith(STORED_AS)) {
+      hear(key.slice(STORED_AS.length), draftIn(oldValue), newValue === null ? null : draftIn(newValue));
+    }
   });
 }
 

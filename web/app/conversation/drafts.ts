@@ -4,7 +4,7 @@ import type { AttachedFile } from "@chat-gateway/client";
 
 import { client } from "../state";
 import { createStore, useStore } from "../store";
-import { has, hearDrafts, isBlank, isSame, leaveDraft, storeDraft, type StoredDraft, storedDrafts } from "./draft-storage";
+import { endDraft, has, hearDrafts, isBlank, isSame, keepOwn, leaveDraft, storeDraft, type StoredDraft, storedDrafts } from "./draft-storage";
 import { codeOf } from "./failures";
 import { isGone, onGone } from "./artifact-files";
 
@@ -41,6 +41,7 @@ export interface Pasted {
 }
 
 const EMPTY: Draft = { text: "", uploads: [], isWaiting: false, note: "", pasted: null, other: null };
+const NOTHING: StoredDraft = { text: "", files: [] };
 const LONG_TEXT = 20_000; // characters
 const MANY_LINES = 500;
 const STORING_MS = 400; // of a text that takes time to store, at most so often
@@ -71,15 +72,18 @@ export const note = (chat: string | null, said: Draft["note"]): void => change(c
 // Takes the draft away: what it said, with its files.
 export function take(chat: string | null): { text: string; files: AttachedFile[] } {
   const { text, uploads, other } = draftOf(chat);
-  change(chat, { ...EMPTY, other });
-  touched.delete(keyOf(chat));
+  follow(chat, { ...EMPTY, other });
+  endDraft(keyOf(chat), other);
   return { text, files: filesOf(uploads) };
 }
 
-const filesOf = (uploads: readonly Upload[]): AttachedFile[] => uploads.flatMap(({ artifact }) => artifact ? [artifact] : []);
+function filesOf(uploads: readonly Upload[]): AttachedFile[] {
+  return uploads.flatMap(({ artifact }) => artifact ? [artifact] : []);
+}
 
-const uploadsOf = (files: readonly AttachedFile[]): Upload[] =>
-  files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready", artifact }));
+function uploadsOf(files: readonly AttachedFile[]): Upload[] {
+  return files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready", artifact }));
+}
 
 // --- a long text ---------------------------------------------------------------------------------------------------
 
@@ -293,15 +297,28 @@ addEventListener("pagehide", () => {
 hearDrafts((chat, before, now) => {
   const draft = drafts.get()[chat] ?? EMPTY;
   const mine = toStore(draft);
-  const wasSent = isBlank(now) && isSame(mine, before);
-  if (!touched.has(chat) || isBlank(mine) || wasSent || (!isBlank(now) && has(now, mine))) {
+  const { text, files } = now ?? NOTHING;
+  if (!touched.has(chat) || isBlank(mine) || (now === null ? isSame(mine, before) : has(now, mine))) {
     if (draft.uploads.some(({ artifact }) => artifact === undefined)) return; // they are on their way
-    const followed: Draft = { ...draft, text: now.text, uploads: uploadsOf(now.files), other: null };
-    touched.delete(chat);
-    written = { ...written, [chat]: followed }; // it is stored already
-    drafts.set({ [chat]: followed });
-  } else change(chat || null, { other: isBlank(now) || has(mine, now) ? null : now });
+    follow(chat, { ...draft, text, uploads: uploadsOf(files), other: null });
+    return;
+  }
+  const other = now === null || has(mine, now) ? null : now;
+  if (other === draft.other) return;
+  keepOwn(chat, mine, other);
+  setStored(chat, { ...draft, other });
 });
+
+// Shows what is stored already: no words of this tab.
+function follow(chat: string | null, draft: Draft): void {
+  touched.delete(keyOf(chat));
+  setStored(keyOf(chat), draft);
+}
+
+function setStored(chat: string, draft: Draft): void {
+  written = { ...written, [chat]: draft };
+  drafts.set({ [chat]: draft });
+}
 
 // Changes places with what another tab has written; that is offered in its turn.
 export function takeOther(chat: string | null): void {

@@ -4,6 +4,8 @@ import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 
 import { flushSync } from "react-dom";
 
 import { Dialog } from "../Dialog";
+import { library } from "../library/library";
+import { words as libraryWords } from "../library/library-words";
 import { pagesOf, QUIET_PAGES } from "../page-address";
 import { useQuietPages } from "../QuietPages";
 import { show } from "../regions";
@@ -96,6 +98,7 @@ function useChoices(): readonly Choice[] {
   const words = useWords(table);
   const { pages } = useWords(frame);
   const sharing = useWords(shareWords);
+  const { title: savedPrompts } = useWords(libraryWords);
   const all = useStore(chats.store, (state) => state.chats);
   const shared = useStore(chats.store, (state) => state.shared.chats);
   const isDeveloper = useIsDeveloper();
@@ -119,11 +122,12 @@ function useChoices(): readonly Choice[] {
         flushSync(() => show("sidebar"));
         document.getElementById("import-chat")?.click();
       } },
+      { id: "saved-prompts", name: savedPrompts, kind: words.command, act: () => library.set({ isOpen: true }) },
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
       ...all.map((chat) => ({ id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: words.chat, act: () => go({ session: chat.id }) })),
       ...shared.map((chat) => ({
         id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
       })),
     ];
-  }, [words, sharing, pages, all, shared, isDeveloper, quiet]);
+  }, [words, sharing, pages, all, shared, isDeveloper, quiet, savedPrompts]);
 }

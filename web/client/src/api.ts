@@ -163,6 +163,10 @@ export interface ArtifactsQuery {
   readonly session_id?: string;
   /** Those that this turn made. */
   readonly turn_id?: string;
+  /** Those of this kind. */
+  readonly kind?: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Words in the name or the summary, all of them, the last by its beginning. A page may be empty and have a `next`: so many were looked through. */
+  readonly q?: string;
   readonly limit?: number;
   /** The `next` of the former page. */
   readonly before?: string;
@@ -292,6 +296,8 @@ export interface Caller {
   readonly is_operator: boolean;
   /** Those that a turn may choose, the default first. */
   readonly models: readonly string[];
+  /** Links to chats may be for anybody who has them. */
+  readonly public_links: boolean;
 }
 
 export interface ChatBody {
@@ -364,8 +370,8 @@ export interface ComponentReport {
   readonly name: string;
   readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS";
   readonly file: string;
-  /** `default` when the file is not in the prompts folder or unusable. */
-  readonly source: "file" | "default";
+  /** `default` when the file is not in the prompts folder or unusable; `edited` when the operator has written something in its place. */
+  readonly source: "file" | "default" | "edited";
   /** Cleaned, before it is cut. */
   readonly text: string;
   /** SHA-256 of the text, in hex. */
@@ -584,6 +590,12 @@ export interface DeliveryReply {
   readonly error?: string;
 }
 
+/** Of the file system on which the data folder lies, in bytes. */
+export interface DiskSpace {
+  readonly free: number;
+  readonly total: number;
+}
+
 /** The documents in use and those that are not any more. `warnings` name files that cannot be used and those that are left out. */
 export interface DocumentList {
   readonly documents: readonly DocumentRow[];
@@ -771,6 +783,14 @@ export interface FinishMcpSignInBody {
   readonly error?: string;
 }
 
+/** What becomes of the chats of the file. */
+export interface ForeignChatsQuery {
+  /** true: tell what is in the file, and import nothing. */
+  readonly preview?: boolean;
+  /** Numbers of chats in the file, as the preview tells them: `1-40,55`. Absent: all. */
+  readonly only?: string;
+}
+
 /** Where the words of a search stand, in pieces that make one text. */
 export interface FoundReply {
   /** All of it; absent: none of them is in it. */
@@ -956,11 +976,60 @@ export interface LimitReply {
   readonly resets_at?: number;
 }
 
+export interface LimitRuleReply {
+  readonly rule: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
+}
+
+/** What limits there are, in the order in which they are asked. */
+export interface LimitRules {
+  readonly added: readonly LimitRuleReply[];
+  /** GATEWAY_LIMITS; changed there alone. */
+  readonly of_settings: readonly string[];
+}
+
+/** Rules in the form of GATEWAY_LIMITS, such as `user=ada:cost=20/month`, in the place of all that were set here before. Of those that count the same the first that fits holds, before any of the settings. */
+export interface LimitsBody {
+  readonly rules: readonly string[];
+}
+
+/** A link to make. */
+export interface LinkBody {
+  readonly session_id: string;
+  /** anybody: whoever has it, where GATEWAY_PUBLIC_LINKS allows that. */
+  readonly audience?: "signed_in" | "anybody";
+  /** It shows what comes after now too. */
+  readonly live?: boolean;
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** The newest first, those that have expired too. */
+export interface LinkList {
+  readonly links: readonly LinkReply[];
+}
+
+/** A link to a chat. Times are Unix milliseconds. */
+export interface LinkReply {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
 }
 
 export interface ListedSession {
@@ -995,14 +1064,45 @@ export interface ListedSession {
   readonly found?: FoundReply;
 }
 
-/** The MCP servers of the settings, by name. */
+/** A client that is registered at the server's authorization server; what is absent is found out. */
+export interface McpOAuthBody {
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly issuer?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** A server to add, or what becomes of one. Headers and `oauth` that are not named stay as they are, unless it moves to another address. */
+export interface McpServerBody {
+  /** On the public web, or in GATEWAY_MCP_HOSTS. */
+  readonly url: string;
+  readonly transport?: "auto" | "http" | "sse";
+  /** Sent with every request; no answer shows their values. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly oauth?: McpOAuthBody;
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints?: boolean;
+  /** Seconds for the answer to one call. */
+  readonly timeout?: number;
+}
+
+/** The MCP servers, by name. */
 export interface McpServerList {
   readonly servers: readonly McpServerRow[];
 }
 
-/** An MCP server of the settings. */
+/** An MCP server, of the settings or added. */
 export interface McpServerRow {
   readonly name: string;
+  /** Without its query; absent: it is a program that the gateway runs. */
+  readonly url?: string;
+  readonly transport: "auto" | "http" | "sse";
+  /** Names of the headers that are sent to it. */
+  readonly headers: readonly string[];
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints: boolean;
+  /** It is one of the settings, and is changed there alone. */
+  readonly is_fixed: boolean;
   readonly status: "connecting" | "connected" | "failed" | "needs_sign_in";
   /** How many are offered. */
   readonly tools: number;
@@ -1292,6 +1392,21 @@ export interface NewKey {
   readonly key: string;
 }
 
+export interface NewLink {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
+  /** Behind the address of the gateway. It is shown here alone. */
+  readonly path: string;
+}
+
 export interface NewMemoryBody {
   /** You; another user's memories are refused. */
   readonly user_id?: string;
@@ -1352,6 +1467,11 @@ export interface NewWebhook {
 export interface Omission {
   readonly id: string;
   readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** The secret of a link: the last part of its path. */
+export interface OpenLinkBody {
+  readonly token: string;
 }
 
 export interface OwnSavedPromptBody {
@@ -1526,6 +1646,25 @@ export interface PromptReport {
   readonly tokens: number;
   readonly prefix_hash: string;
   readonly warnings: readonly string[];
+}
+
+/** The newest first. */
+export interface PromptVersionList {
+  readonly versions: readonly PromptVersionReply[];
+  /** Absent on the last page. */
+  readonly next?: number;
+}
+
+export interface PromptVersionReply {
+  readonly number: number;
+  /** Absent: the file holds from then on. */
+  readonly text?: string;
+  /** SHA-256 of the text, in hex. */
+  readonly digest?: string;
+  readonly note: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
 }
 
 /** A key of the model's provider. It is stored encrypted, and nobody is shown it again. */
@@ -1973,6 +2112,18 @@ export interface SentTool {
   readonly name: string;
   /** Estimated size of its description and schema. */
   readonly tokens: number;
+}
+
+/** One process of the gateway, and what it runs on. Sizes are in bytes. */
+export interface ServerReply {
+  readonly health: Health;
+  readonly python: string;
+  readonly engine: "sqlite" | "postgresql";
+  /** Unix milliseconds. */
+  readonly started_at: number;
+  /** What the database takes, by part. */
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly disk: DiskSpace;
 }
 
 export interface Session {
@@ -2482,6 +2633,16 @@ export interface UsersQuery {
   readonly timezone?: string;
 }
 
+/** What a component says from the next turn on. */
+export interface VersionBody {
+  /** Absent: its file holds again. */
+  readonly text?: string;
+  /** What for, for those who look at it later. */
+  readonly note?: string;
+  /** Number of the newest version that was seen; 0: of none. */
+  readonly after: number;
+}
+
 /** What a memory became at one change, by whom and why. */
 export interface VersionItem {
   readonly version: number;
@@ -2499,6 +2660,11 @@ export interface VersionItem {
   readonly confidence: number;
   readonly tags: readonly string[];
   readonly superseded_by?: string;
+}
+
+export interface VersionsQuery {
+  /** `next` of the page before. */
+  readonly before?: number;
 }
 
 /** An address, and the events to post to it. */

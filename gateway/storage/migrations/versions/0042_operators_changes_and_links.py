@@ -52,6 +52,7 @@ def upgrade() -> None:
         sa.Column("session", TEXT, nullable=False),
         sa.Column("audience", TEXT, nullable=False),
         sa.Column("until_seq", sa.BigInteger),
+        sa.Column("branch", NUMBER),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("expires_at", sa.BigInteger),
         sa.Column("opened_at", sa.BigInteger),
