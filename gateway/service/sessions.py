@@ -52,6 +52,7 @@ class UserSessions:
         project_id: str | None = None,
         role_id: str | None = None,
         instructions: str | None = None,
+        is_temporary: bool = False,
     ) -> SessionRow:
         """With `instructions` for its turns; None: those of its project. Raises errors.SessionIdTaken: the
         caller has one of that id; errors.SessionsFull."""
@@ -65,6 +66,7 @@ class UserSessions:
                 project_id=project_id,
                 role_id=role_id,
                 instructions=first,
+                is_temporary=is_temporary,
                 quota=self._deps.settings.session_quota,
             )
 
@@ -151,7 +153,8 @@ class UserSessions:
         """Another title, pinned or archived, in another project ("": in none), shared with its members, with
         other days of its own, with other instructions ("": with none); None: that stays. All of it is
         done, or nothing. An owner of the project may give it another title, and unshare it. Raises
-        errors.NotFound, errors.Forbidden, errors.Conflict (retention_fixed), and what `Sessions.change` raises."""
+        errors.NotFound, errors.Forbidden, errors.Conflict (retention_fixed), and what `Sessions.change`
+        raises."""
         owner = await self._owner(who, session_id, "manage")
         owners_alone = (
             project_id,

@@ -33,14 +33,18 @@ def newest(
     before: tuple[int, str] | None,
     order: Order = "updated",
     project_id: str | None = None,
+    temporary: bool = False,
     **only: bool | None,
 ) -> list[SessionRow]:
-    """The owner's, newest first; of those that were `found` if given. `only`: by `pinned` and `archived`."""
+    """The owner's, newest first; of those that were `found` if given. `only`: by `pinned` and `archived`;
+    with `temporary` also those."""
     place = (sessions.c[f"{order}_at"], sessions.c.id)
     chosen = SESSIONS.where(sessions.c.owner == owner)
     if project_id is not None:
         is_seen = or_(sessions.c.owner == owner, exists().where(SHARED_WITH))
         chosen = SESSIONS.where(sessions.c.project_id == project_id, is_seen).params(user_id=owner)
+    if not temporary:
+        chosen = chosen.where(sessions.c.is_temporary.is_not(True))
     for name, wanted in only.items():
         if wanted is not None:
             since = sessions.c[f"{name}_at"]
