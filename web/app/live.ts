@@ -3,6 +3,7 @@
 import { type Event, emptyConversation, followSession, prepend, reduceAll, Refused, Unreachable } from "@chat-gateway/client";
 
 import { type EventList, EventLog } from "./event-log";
+import { noteTemporary } from "./folders/temporary";
 import { app, client, live, NOTHING, setLive } from "./state";
 
 const PAGE = 500;
@@ -62,7 +63,8 @@ const MAX_WAIT_MS = 15_000;
 async function open(session: string, signal: AbortSignal): Promise<void> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     try {
-      const { head } = await client.session(session);
+      const { head, temporary } = await client.session(session);
+      noteTemporary(session, temporary === true);
       const page = head > 0 ? await client.eventsBefore(session, head + 1, PAGE, { signal }) : [];
       if (signal.aborted) return;
       setLive({ conversation: reduceAll(emptyConversation(), page), events: EventLog.of(page), state: "ready" });

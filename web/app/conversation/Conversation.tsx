@@ -3,6 +3,7 @@
 import { useEffect, useState } from "react";
 
 import { BeginningBar } from "../folders/BeginningBar";
+import { TemporaryBar } from "../folders/TemporaryBar";
 import { reopen } from "../live";
 import { useApp } from "../state";
 import { keepAnnouncing } from "./announcements";
@@ -53,6 +54,7 @@ export function Conversation({ session }: ConversationProps) {
         : messages.length === 0 ? <Welcome session={chat} />
           : <div className="scroll"><div id="messages">{pending}</div></div>}
       {chat === null && !isReplay && !isGone && <BeginningBar />}
+      {chat !== null && !isReplay && <TemporaryBar session={chat} />}
       {isReplay ? <p className="note" role="status">{words.replaying}</p> : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
   );

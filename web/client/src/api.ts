@@ -734,6 +734,14 @@ export interface FinishMcpSignInBody {
   readonly error?: string;
 }
 
+/** What becomes of the chats of the file. */
+export interface ForeignChatsQuery {
+  /** true: tell what is in the file, and import nothing. */
+  readonly preview?: boolean;
+  /** Numbers of chats in the file, as the preview tells them: `1-40,55`. Absent: all. */
+  readonly only?: string;
+}
+
 /** Where the words of a search stand, in pieces that make one text. */
 export interface FoundReply {
   /** All of it; absent: none of them is in it. */
@@ -950,6 +958,8 @@ export interface ListedSession {
   readonly shared_by?: string;
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
 }
@@ -1899,6 +1909,8 @@ export interface Session {
   readonly shared_by?: string;
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
 }
 
 export interface SessionBody {
@@ -1911,6 +1923,8 @@ export interface SessionBody {
   readonly role_id?: string;
   /** For its turns. Absent: those of its project. Empty: none. */
   readonly instructions?: string;
+  /** In no list and no search, without memories in it and without any from it; deleted after a day without use (GATEWAY_DELETE_TEMPORARY_AFTER). */
+  readonly temporary?: boolean;
   /** A history that it begins with, the user's message first. Each message of the user is a turn then, marked as seeded, with the answers up to the next one; its tokens are unknown. */
   readonly messages?: readonly SeedBody[];
 }
@@ -1956,6 +1970,8 @@ export interface SessionDetails {
   readonly shared_by?: string;
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */
