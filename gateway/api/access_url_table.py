@@ -13,7 +13,9 @@ from gateway.api.mcp_servers_routes import (
     BeginMcpSignInBody,
     BegunMcpSignIn,
     FinishMcpSignInBody,
+    McpServerBody,
     McpServerList,
+    McpServerRow,
     SignedInMcpServer,
 )
 from gateway.api.projects_routes import (
@@ -79,6 +81,23 @@ ACCESS = (
     ),
     Endpoint(
         "GET", MCP_SERVERS, "mcp_server.list", mcp_servers.find, {200: (McpServerList,)}, refusals=(403,)
+    ),
+    Endpoint(
+        "PUT",
+        MCP_SERVERS + "/{name}",
+        "mcp_server.put",
+        mcp_servers.put,
+        {200: (McpServerRow,)},
+        McpServerBody,
+        refusals=(403, 409, 413),
+    ),
+    Endpoint(
+        "DELETE",
+        MCP_SERVERS + "/{name}",
+        "mcp_server.remove",
+        mcp_servers.remove,
+        {204: (None,)},
+        refusals=(403, 404, 409),
     ),
     Endpoint(
         "POST",
@@ -183,6 +202,14 @@ ACCESS = (
         {303: (None,)},
         query=CallbackQuery,
         refusals=(401, 403, 404, 503),
+    ),
+    Endpoint(
+        "POST",
+        "/auth/keep-key",
+        "sign_in.keep",
+        sign_in.keep,
+        {204: (None,)},
+        refusals=(403,),
     ),
     Endpoint(
         "POST",

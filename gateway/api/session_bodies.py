@@ -5,15 +5,24 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gateway.api.attachment_body import AttachmentBody
+from gateway.api.attachment_body import AttachmentBody, WordsBesideFiles
 from gateway.api.turn_bodies import Turn
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.auth import Principal, user_of
-from gateway.http.json_types import Body, Id, Line, Message, Query, Reply, without_nul
+from gateway.http.json_types import Body, Id, Line, Query, Reply, without_nul
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
-from gateway.storage.projects import Sharing
-from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, SessionRow, Shared, TitleBy
+from gateway.storage.projects import Sharing, Standing
+from gateway.storage.sessions import (
+    MarkedText,
+    MatchedText,
+    OpenStatus,
+    Order,
+    SessionRow,
+    Shared,
+    TitleBy,
+    Whose,
+)
 from gateway.storage.turns import MAX_INSTRUCTIONS
 
 Title = Annotated[Line, Field(max_length=200)]
@@ -24,10 +33,10 @@ class SeedBody(Body):
     """A message that was said elsewhere."""
 
     role: Literal["user", "assistant"]
-    content: Message
     attachments: list[AttachmentBody] = Field(
         default_factory=list[AttachmentBody], max_length=MAX_FILES, description="Of a message of the user."
     )
+    content: WordsBesideFiles = Field(description="What was said. It may be empty where files came with it.")
 
     def message(self) -> SeedMessage:
         return SeedMessage(self.role, self.content, [each.given() for each in self.attachments])
@@ -133,6 +142,11 @@ class SessionsQuery(Query):
     project_id: Id | None = Field(
         None, description="Only those of that project, also what its members share with you."
     )
+    whose: Whose | None = Field(
+        None,
+        description="others: what is shared with you in any of your projects. Absent: mine, and with "
+        "`project_id` all.",
+    )
 
 
 class SessionRetention(Reply):
@@ -161,6 +175,12 @@ class Session(Reply):
         None, description="What the members of its project may do with it; absent: nothing."
     )
     shared_by: str | None = Field(None, description="The user whose it is; absent: it is yours.")
+    shared_in: str | None = Field(None, description="The name of the project in which it is shared.")
+    may: list[Literal["read", "write", "manage"]] | None = Field(
+        None,
+        description="What you may do with another's. read: see all of it; write: send, stop, decide, rate; "
+        "manage: rename, unshare, delete. Absent: it is yours.",
+    )
     retention: SessionRetention | None = Field(None, description="Its own; absent: its tenant's holds.")
     temporary: bool | None = Field(None, description="true: it is in no list, and ends soon.")
 
@@ -172,9 +192,15 @@ class Session(Reply):
         return super().from_row(row, **fields)
 
     @classmethod
-    def seen_by(cls, who: Principal, row: SessionRow, **fields: object) -> Self:
-        """The session as the caller sees it."""
+    def seen_by(
+        cls, who: Principal, row: SessionRow, standing: Standing | None = None, **fields: object
+    ) -> Self:
+        """The session as the caller sees it; `standing`: of one that others see, too."""
         owner = user_of(row.owner) if row.owner != who.user_id else None
+        if standing is not None:
+            project = standing.project if row.shared is not None else None
+            may = [*standing.may] if owner is not None else None
+            fields = {"may": may, "shared_in": project.name if project is not None else None, **fields}
         return cls.from_row(row, shared_by=owner, temporary=row.is_temporary or None, **fields)
 
 

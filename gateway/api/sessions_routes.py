@@ -66,6 +66,7 @@ async def find(request: ApiRequest) -> Response:
         archived=ARCHIVED[query.archived],
         order=query.order,
         project_id=query.project_id,
+        whose=query.whose,
     )
     page = rows[: query.limit]
     more = None
@@ -75,9 +76,13 @@ async def find(request: ApiRequest) -> Response:
     found: Mapping[str, MatchedText] = {}
     if query.q is not None:
         found = await request.gateway.sessions.where_found(query.q, page)
+    standing = await request.gateway.sessions.standing(request.principal, page)
     listed = [
         ListedSession.seen_by(
-            request.principal, row, found=FoundReply.of(found[row.id]) if row.id in found else None
+            request.principal,
+            row,
+            standing.get(row.id),
+            found=FoundReply.of(found[row.id]) if row.id in found else None,
         )
         for row in page
     ]
@@ -95,6 +100,7 @@ async def read(request: ApiRequest) -> Response:
         SessionDetails.seen_by(
             who,
             row,
+            (await gateway.sessions.standing(who, [row])).get(row.id),
             compressed_context=render(chain[-1].summary, chain[-1]) if chain else None,
             compressed_rounds=len(chain),
             instructions=await gateway.history.instructions(who, row.id),
@@ -121,7 +127,8 @@ async def change(request: ApiRequest) -> Response:
         retention=SessionDays(given.archive_days, given.delete_days) if given is not None else None,
         instructions=body.instructions,
     )
-    return json_reply(Session.seen_by(request.principal, row))
+    standing = await request.gateway.sessions.standing(request.principal, [row])
+    return json_reply(Session.seen_by(request.principal, row, standing.get(row.id)))
 
 
 async def delete(request: ApiRequest) -> Response:

@@ -19,6 +19,7 @@ from gateway.api import tool_results_routes as tool_results
 from gateway.api import turns_routes as turns
 from gateway.api import webhooks_routes as webhooks
 from gateway.api.access_url_table import ACCESS
+from gateway.api.admin_url_table import ADMIN
 from gateway.api.approvals_routes import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
     ArtifactBody,
@@ -62,6 +63,7 @@ from gateway.api.session_bodies import (
     SessionsQuery,
     SnapshotReply,
 )
+from gateway.api.shared_links_url_table import SHARED_LINKS
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
 from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
@@ -441,6 +443,8 @@ ENDPOINTS = (
     *MEMORIES,
     *ACCESS,
     *PERSONS,
+    *ADMIN,
+    *SHARED_LINKS,
     Endpoint(
         "POST",
         ARTIFACTS,

@@ -8,11 +8,11 @@ from typing import Any, Self
 import httpx2
 import orjson
 
-from gateway.client.following import PATIENCE, Following
-from gateway.client.frames import Frame, read_frames
-from gateway.client.request_failures import RETRY_WAITS, is_passing, named_failures, refusal
-from gateway.client.verbs import Json, Verbs, connection, given
-from gateway.errors import GatewayError
+from ..errors import GatewayError
+from .following import PATIENCE, Following
+from .frames import Frame, read_frames
+from .request_failures import RETRY_WAITS, is_passing, named_failures, refusal
+from .verbs import Json, Verbs, connection, given
 
 IMPORT_TIMEOUT = 600.0  # a large file is checked before the server answers
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx2
 
-from gateway.errors import GatewayError
+from ..errors import GatewayError
 
 SILENCE_TIMEOUT = 60.0  # a stream carries a heartbeat every 15 s
 CONNECT_TIMEOUT = 10.0

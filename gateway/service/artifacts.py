@@ -12,6 +12,7 @@ from gateway.artifacts.reading import ContentPart, Selector, read_part
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.ids import now_ms
+from gateway.messages import FileReading
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.service.upload_buffer import UploadBuffer
@@ -24,9 +25,11 @@ MAX_PER_USER = 2
 
 
 class FoundArtifacts(NamedTuple):
-    """Artifacts, the newest first, and what all of their owner's take of the `quota`, in bytes."""
+    """Artifacts, the newest first, the session that used each last, by its ref, and what all of their owner's
+    take of the `quota`, in bytes."""
 
     rows: Sequence[ArtifactRow]
+    used_in: Mapping[str, str]
     space_used: SpaceUsed
     quota: int
 
@@ -121,7 +124,8 @@ class UserArtifacts:
             owner, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
         used = await self._store.space_used(who.user_id)
-        return FoundArtifacts(rows, used, self._deps.settings.artifact_quota)
+        used_in = await self._store.used_in(owner, [row.ref for row in rows])
+        return FoundArtifacts(rows, used_in, used, self._deps.settings.artifact_quota)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """The caller's, or of a session that they may read. Raises errors.NotFound (artifact_not_found)."""
@@ -155,6 +159,10 @@ class UserArtifacts:
         if row.owner != who.user_id:  # a model is asked on its owner's account alone
             return Compacted(row, row.summary)
         return Compacted(row, await self._summariser.summary_of(row, await self._words_for(row)))
+
+    async def reading(self, row: ArtifactRow) -> FileReading | None:
+        """What the model gets of an artifact whose owner was checked before, as `Attachments.reading`."""
+        return await self._deps.attachments.reading(row)
 
     async def delete(self, who: Principal, ref: str) -> None:
         """Removes it from all sessions that use it. Raises errors.NotFound (artifact_not_found)."""

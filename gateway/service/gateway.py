@@ -3,6 +3,8 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.added_limits import OperatorLimits
+from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.artifacts import UserArtifacts
@@ -30,9 +32,11 @@ from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
+from gateway.service.shared_links import UserLinks
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
@@ -69,9 +73,13 @@ class Gateway:
     saved_prompts: UserSavedPrompts
     foreign_chats: ForeignChats
     keys: ApiKeys
+    links: UserLinks
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
+    added_mcp_servers: UserMcpServers
     limits: UserLimits
+    added_limits: OperatorLimits
+    usage: UserUsage
     audit: UserAudit
     access_ending: AccessEnding
     holds: UserHolds

@@ -53,7 +53,9 @@ async def seed(
             )
             made += attached.made
             turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files, asked.at))
-        named = replace(session, title=session.title or title_from_message(turns[0].input))
+        named = replace(
+            session, title=session.title or title_from_message(turns[0].input, turns[0].attachments)
+        )
         return await seed_session(
             named,
             turns,

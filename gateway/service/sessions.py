@@ -18,9 +18,9 @@ from gateway.service.seeding import SeedMessage, seed
 from gateway.service.session_access import owner_of, read_only
 from gateway.service.session_removal import forget_session_memories, remove_session
 from gateway.storage.branches import SessionBranches
-from gateway.storage.projects import Need, Sharing
+from gateway.storage.projects import Need, Sharing, Standing
 from gateway.storage.retention import SessionDays
-from gateway.storage.sessions import MatchedText, Order, SessionRow
+from gateway.storage.sessions import MatchedText, Order, SessionRow, Whose
 from gateway.storage.turns import TurnRow
 from gateway.turn.in_flight import InFlight
 
@@ -111,8 +111,9 @@ class UserSessions:
         archived: bool | None = False,
         order: Order = "updated",
         project_id: str | None = None,
+        whose: Whose | None = None,
     ) -> Sequence[SessionRow]:
-        """The caller's, as `Sessions.list` has them; of a project also those that are shared with them."""
+        """The caller's, or those that are shared with them, as `Sessions.list` has them."""
         return await self._deps.sessions.list(
             who.user_id,
             limit=limit,
@@ -122,7 +123,17 @@ class UserSessions:
             archived=archived,
             order=order,
             project_id=project_id,
+            whose=whose,
         )
+
+    async def standing(self, who: Principal, rows: Sequence[SessionRow]) -> Mapping[str, Standing]:
+        """What the caller may do with each of these sessions, which they see, and in which project they are
+        shared, by session id; without those that are theirs alone."""
+        shared = [row for row in rows if row.shared is not None or row.owner != who.user_id]
+        if not shared:
+            return {}
+        projects = {each.project.id: each for each in await self._deps.projects.list(who.user_id)}
+        return {row.id: Standing.of(row, who.user_id, projects.get(row.project_id or "")) for row in shared}
 
     async def size_of_all(self, who: Principal) -> int:
         """The bytes that the caller's sessions count against their quota."""

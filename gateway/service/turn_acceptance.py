@@ -1,13 +1,13 @@
 """From what was asked to a turn that is accepted, with what the message brings along."""
 
-import hashlib
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.attached_files import Upload
-from gateway.artifacts.content import plain_name
+from gateway.artifacts.content import bytes_content, measure_as_kept, plain_name
 from gateway.auth import Principal, stored_scopes
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, TooLarge
 from gateway.ids import new_turn_id, now_ms
@@ -117,7 +117,8 @@ async def _is_same(
     if now == before.ref:
         return True
     if isinstance(now, Upload):
-        name, size, sha256 = plain_name(now.name), len(now.data), hashlib.sha256(now.data).hexdigest()
+        _, measured = await asyncio.to_thread(measure_as_kept, bytes_content(now.data))
+        name, size, sha256 = plain_name(now.name), measured.size, measured.sha256
     else:
         row = await deps.artifact_store.get(owner, now, within=within)
         name, size, sha256 = row.name, row.size, row.sha256

@@ -440,8 +440,10 @@ tool_grants = Table(
     Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
     Column("tool_digest", Text),
+    Column("key_id", Text),
 )
 Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
+Index("tool_grants_by_key", tool_grants.c.key_id)
 
 skill_switches = Table(
     "skill_switches",
@@ -897,6 +899,63 @@ mcp_sign_ins = Table(
     Column("secret", Text, nullable=False),
     Column("expires_at", BigInteger),
 )
+
+# MCP servers that the operator has added (see `AddedMcpServer`). `settings` is JSON, encrypted where it can
+# be.
+mcp_servers = Table(
+    "mcp_servers",
+    metadata,
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+
+# Limits that the operator has set beside those of the settings, in the order in which they are asked.
+limit_rules = Table(
+    "limit_rules",
+    metadata,
+    Column("number", NUMBER, primary_key=True, nullable=False, autoincrement=False),
+    Column("rule", Text, nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+
+# What the operator has written in place of files of the prompt (see `PromptVersion`): the newest of a
+# component holds; without text its file does. Nothing is ever changed here.
+prompt_versions = Table(
+    "prompt_versions",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("component", Text, nullable=False),
+    Column("text", Text),
+    Column("digest", Text),
+    Column("note", Text, nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+Index("prompt_versions_by_component", prompt_versions.c.component, prompt_versions.c.number)
+
+# Links by which a session is read (see `SharedLink`), each known by the SHA-256 in hex of its secret.
+# `until_seq` is the last event that is shown; NULL: all that there are.
+shared_links = Table(
+    "shared_links",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("audience", Text, nullable=False),
+    Column("until_seq", BigInteger),
+    Column("branch", NUMBER),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("opened_at", BigInteger),
+    Column("openings", BigInteger, nullable=False, server_default="0"),
+)
+Index("shared_links_by_owner", shared_links.c.owner, shared_links.c.created_at, shared_links.c.id)
+Index("shared_links_by_digest", shared_links.c.digest, unique=True)
+Index("shared_links_by_session", shared_links.c.session)
 
 # Ids of the keys with which something may be encrypted, here or in the blobs, and since when.
 encryption_keys = Table(

@@ -12,7 +12,7 @@ from gateway.memory.context_changes import ContextState
 from gateway.memory.extraction.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.memory.services import MemoryServices
-from gateway.messages import Message, ToolSpec, Usage
+from gateway.messages import Message, ToolSpec, Usage, texts_of
 from gateway.model.endpoint_facts import ANTHROPIC
 from gateway.prompt.system_prompt import Prefix
 from gateway.storage.memories import MemoryRow
@@ -214,7 +214,7 @@ def exchange_in(history: History, turn_id: str, brought: Set[str] = frozenset())
     for item in history.messages:
         if item.turn_id in brought:
             continue
-        texts = [block["text"] for block in item.message.content if block["type"] == "text"]
+        texts = texts_of(item.message)
         if item.message.role == "assistant":
             answers += texts
         elif item.turn_id == turn_id:

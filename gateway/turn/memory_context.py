@@ -85,7 +85,12 @@ async def add_changes(turn: TurnContext, history: History) -> History:
     before the first model call. Changes by the session's own turns are recorded only: the model knows
     them."""
     memory, state, row = turn.memory, turn.memories, turn.row
-    if memory is None or not _may_add(turn) or recalled_in_view(history, row.id, changes=True):
+    if (
+        memory is None
+        or not row.input.strip()
+        or not _may_add(turn)
+        or recalled_in_view(history, row.id, changes=True)
+    ):
         return history
     turns = {item.turn_id for item in history.messages}
     known, scope = digests_of(history), scope_of(turn)
@@ -121,7 +126,12 @@ async def retrieve(turn: TurnContext, history: History) -> History:
     """The history with the memories that fit the turn's message, in a message after it: before the first
     model call, and never later, when a call may wait for its result."""
     memory, state, row = turn.memory, turn.memories, turn.row
-    if memory is None or not _may_add(turn) or recalled_in_view(history, row.id, changes=False):
+    if (
+        memory is None
+        or not row.input.strip()
+        or not _may_add(turn)
+        or recalled_in_view(history, row.id, changes=False)
+    ):
         return history
     recall, scope = memory.recall, scope_of(turn)
     try:

@@ -83,6 +83,7 @@ OF_ROUTES: Mapping[str, Mapping[str, str]] = {
     "/erase": {"memory_id": "memory_2"},
     "/users/{user}/export": {"user": "user"},
     "/users/{user}/erasure": {"user": "user"},
+    "/users/{user}/usage": {"user": "user"},
 }
 """… which is another in paths that end so."""
 SAME_FOR_ALL: Mapping[str, str] = {

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -238,6 +238,39 @@ async def test_a_shared_session_is_something_to_members_of_its_project(storage: 
     await storage.projects.remove_member(APOLLO.id, ADA, by=BOB)
     assert await access("s", BOB) is None
     assert (await storage.sessions.get("s", ADA)).shared is None
+
+
+async def test_what_others_share_is_one_list_over_all_projects(storage: Storage) -> None:
+    """With pages and with a search; without one's own, what is private there, and what a stranger shares."""
+    zeus = replace(APOLLO, id="p_2", name="Zeus")
+    for project in (APOLLO, zeus):
+        await storage.projects.add(project, most=MOST)
+        await put(storage, replace(member(BOB, "editor"), project_id=project.id), most=MOST)
+    made: list[tuple[str, str, Project, Sharing]] = [
+        ("first", ADA, APOLLO, "read"),
+        ("second", ADA, zeus, "write"),
+        ("kept", ADA, zeus, "none"),
+        ("own", BOB, zeus, "read"),
+    ]
+    for at, (name, owner, project, shared) in enumerate(made):
+        await storage.sessions.create(name, owner, f"launch {name}", at)
+        await storage.sessions.change(name, owner, at, project_id=project.id, shared=shared)
+
+    async def listed(user: str, **given: Any) -> list[str]:
+        return [row.id for row in await storage.sessions.list(user, **{"limit": 9, **given})]
+
+    assert await listed(BOB, whose="others") == ["second", "first"]
+    assert await listed(BOB, whose="others", limit=1, before=(1, "second")) == ["first"]
+    assert await listed(BOB, whose="others", query="launch") == ["second", "first"]
+    assert await listed(BOB, whose="others", project_id=zeus.id) == ["second"]
+    assert await listed(BOB, whose="all") == ["own", "second", "first"]
+    assert await listed(BOB, whose="all", query="launch") == ["own", "second", "first"]
+    assert await listed(BOB, whose="mine", project_id=zeus.id) == await listed(BOB) == ["own"]
+    assert await listed(ADA, whose="others") == ["own"]
+    assert await listed(EVE, whose="all") == await listed(EVE, whose="others", query="launch") == []
+
+    await storage.projects.remove_member(zeus.id, BOB, by=ADA)
+    assert await listed(BOB, whose="others", query="launch") == ["first"]
 
 
 async def test_what_is_shared_is_found_by_its_words_among_what_the_project_has(storage: Storage) -> None:

@@ -14,7 +14,7 @@ SCREEN: ViewportSize = {"width": 1280, "height": 720}
 EVERY = "GATEWAY_TEST_EVERY_RELOAD"
 REMINDER = 30.0  # asyncio swallows what a signal raises while it calls back
 
-CLOSED = """if (location.protocol.startsWith("http") && !localStorage.getItem("gateway.settings"))
+CLOSED = """if (location.protocol.startsWith("http") && self.origin !== "null" && !localStorage.getItem("gateway.settings"))
     localStorage.setItem("gateway.settings", '{"inspector": false}')"""
 
 in_a_browser = [

@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 
 import { AboutModels } from "./AboutModels";
 import { Account } from "./Account";
@@ -10,8 +10,9 @@ import { saveFile } from "./downloads";
 import { PersonExport } from "./PersonExport";
 import { ProviderKeys } from "./ProviderKey";
 import { chats } from "./sidebar/chats";
+import { QuietPages } from "./QuietPages";
 import { pickModel, useModel, useModels } from "./caller";
-import { DETAILS, settings, THEMES, useLanguage, useSettings } from "./settings";
+import { DETAILS, settings, THEMES, useIsDeveloper, useLanguage, useSettings } from "./settings";
 import { app, useApp, useWords } from "./state";
 import { isTraceAddress } from "./trace-address";
 import { words as table } from "./frame-words";
@@ -74,12 +75,44 @@ function Choices() {
         </label>
       )}
       <AboutModels />
-      <TraceAddress />
       <ProviderKeys />
       <ChatFiles />
       <PersonExport />
+      <DeveloperTools />
+      <QuietPages />
       <Account />
     </Dialog>
+  );
+}
+
+// What only developers need, and how to have it.
+function DeveloperTools() {
+  const words = useWords(table);
+  const isDeveloper = useIsDeveloper();
+  return (
+    <>
+      <Switch isOn={isDeveloper} label={words.developer} hint={words.developerHint} onChange={(developer) => settings.set({ developer })} />
+      {isDeveloper && <TraceAddress />}
+    </>
+  );
+}
+
+interface SwitchProps {
+  readonly isOn: boolean;
+  readonly label: string;
+  readonly hint: string;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+function Switch({ isOn, label, hint, onChange }: SwitchProps) {
+  const id = useId();
+  return (
+    <div className="choices">
+      <label className="explained">
+        <input type="checkbox" role="switch" checked={isOn} aria-describedby={id} onChange={({ target }) => onChange(target.checked)} />
+        <span>{label} <small id={id}>{hint}</small></span>
+      </label>
+    </div>
   );
 }
 

@@ -131,7 +131,8 @@ class _Seeding:
         first, iterations = len(self.events) + 1, int(bool(turn.answer))
         self._at = self._began if turn.at is None else turn.at
         self.began[turn.id] = len(self.messages)
-        self._say(turn.id, [*map(attached_block, turn.attachments), text_block(turn.input)])
+        words = [text_block(turn.input)] if turn.input.strip() else []
+        self._say(turn.id, [*map(attached_block, turn.attachments), *words])
         self._emit(turn, self._start(turn))
         if turn.answer:
             self._say(turn.id, [text_block(turn.answer)], answers=True)
@@ -157,8 +158,7 @@ class _Seeding:
                 iterations=iterations,
                 usage=None,
                 cost=None,
-                attachments=[Attachment.model_construct(**each.model_dump()) for each in turn.attachments]
-                or None,
+                attachments=[Attachment.trusted(each.model_dump()) for each in turn.attachments] or None,
                 instructions=None,
                 branch=0,
                 parent=None,

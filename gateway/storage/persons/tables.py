@@ -20,10 +20,13 @@ from gateway.storage.schema import (
     holds,
     limit_counters,
     limit_holds,
+    limit_rules,
+    mcp_servers,
     person_erasures,
     project_invitations,
     project_members,
     projects,
+    prompt_versions,
     provider_keys,
     retention_rules,
     saved_prompts,
@@ -31,6 +34,7 @@ from gateway.storage.schema import (
     schedules,
     session_totals,
     sessions,
+    shared_links,
     side_calls,
     sign_ins,
     skill_switches,
@@ -83,6 +87,7 @@ PERSONAL: tuple[PersonalTable, ...] = (
         webhook_deliveries, webhooks.c.owner, parent=(webhook_deliveries.c.webhook_id, webhooks.c.id)
     ),
     PersonalTable(webhooks, webhooks.c.owner, secret=frozenset({"secret"})),
+    PersonalTable(shared_links, shared_links.c.owner, secret=frozenset({"digest"})),
     PersonalTable(tool_grants, tool_grants.c.owner),
     PersonalTable(project_members, project_members.c.user_id),
     PersonalTable(project_invitations, project_invitations.c.user_id),
@@ -115,6 +120,9 @@ ACTORS: tuple[Column[Any], ...] = (
     holds.c.placed_by,
     person_erasures.c.requested_by,
     approvals.c.decided_by,
+    mcp_servers.c.changed_by,
+    limit_rules.c.changed_by,
+    prompt_versions.c.changed_by,
 )
 """Who did something to what is others', or everybody's: a pseudonym takes their place."""
 

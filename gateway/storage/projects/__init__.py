@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from gateway.storage.sessions import Shared
+from gateway.storage.sessions import SessionRow, Shared
 from gateway.storage.turns import TurnRow
 
 ProjectKind = Literal["project", "household"]
 ProjectRole = Literal["owner", "editor", "reader"]
 Sharing = Shared | Literal["none"]
 Need = Literal["read", "write", "manage", "own"]
+NEEDS: tuple[Need, ...] = ("read", "write", "manage", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,22 @@ class SessionAccess(NamedTuple):
         if need == "write":
             return self.shared == "write" and self.role != "reader"
         return need == "manage" and self.role == "owner"
+
+
+class Standing(NamedTuple):
+    """How a session that others see too stands for somebody who asks: what they may do with it, and the
+    project in which it is shared; None: they are in it no more."""
+
+    may: tuple[Need, ...]
+    project: Project | None
+
+    @classmethod
+    def of(cls, row: SessionRow, user_id: str, found: Membership | None) -> "Standing":
+        project = found.project if found is not None else None
+        if row.owner == user_id:
+            return cls(NEEDS, project)
+        access = SessionAccess(row.owner, found.role if found is not None else "reader", row.shared or "read")
+        return cls(tuple(need for need in NEEDS if access.may(need)), project)
 
 
 def member_handle(project_id: str, user_id: str) -> str:

@@ -17,6 +17,8 @@ Shared = Literal["read", "write"]
 """What the members of its project may do with a session that its owner shares."""
 OpenStatus = Literal["running", "awaiting_approval", "awaiting_tool_result"]
 Order = Literal["updated", "created"]
+Whose = Literal["mine", "others", "all"]
+"""Sessions of the user, those that others share with them in a project, or both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +145,14 @@ class SessionDirectory(Protocol):
         order: Order = "updated",
         project_id: str | None = None,
         temporary: bool = False,
+        whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """The owner's, with `temporary` also those, and of a project also those that others share with them.
-        Newest first by the time that `order` names and the id, strictly before that pair. Only those that
-        are `pinned`, or `archived`, or are not, unless that is None. With `query` only sessions that have
-        all its words in one turn or in the title: English and Chinese, in any inflection or script. One
-        without words finds nothing; a turn is found a moment after its end (see `Search`)."""
+        """Those that `whose` names, with `temporary` also such; `whose` None: the owner's, and of a project
+        all that they see. Newest first by the time that `order` names and the id, strictly before that pair.
+        Only those that are `pinned`, or `archived`, or are not, unless that is None. With `query` only
+        sessions that have all its words in one turn or in the title: English and Chinese, in any inflection
+        or script. One without words finds nothing; a turn is found a moment after its end (see
+        `Search`)."""
         ...
 
     async def change(
@@ -314,6 +318,19 @@ class Search(Protocol):
     async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
         """Where the words stand in sessions that `Sessions.list` found by the query. Sessions that are not
         the owner's, or gone by now, are left out."""
+        ...
+
+
+class FormerWords(Protocol):
+    """Words by which sessions are found, as an earlier version of the gateway made them."""
+
+    async def sessions(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """Ids of at most `limit` sessions with such words, behind that one in an order of the engine."""
+        ...
+
+    async def renew(self, session_id: str, *, pause: float = 0) -> None:
+        """Makes the words of a session anew, some turns in a transaction, with so many seconds between two of
+        them. It is found all the time; nothing happens to one that is gone."""
         ...
 
 

@@ -158,7 +158,7 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
     fields["cancel_requested"] = bool(fields["cancel_requested"])
     # Rows are believed; only what is read from a file is checked.
     fields["attachments"] = (
-        [Attachment.model_construct(**each) for each in orjson.loads(attachments)] if attachments else None
+        [Attachment.trusted(each) for each in orjson.loads(attachments)] if attachments else None
     )
     return TurnCopy.model_construct(**fields)
 

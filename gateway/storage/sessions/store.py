@@ -20,7 +20,7 @@ from gateway.storage.retention import SessionDays
 from gateway.storage.retention.statements import set_session
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import sessions
-from gateway.storage.sessions import Order, SessionRow
+from gateway.storage.sessions import Order, SessionRow, Whose
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.message_queries import ReadArchived
@@ -243,14 +243,16 @@ class SqlSessions(SqlTranscripts):
         order: Order = "updated",
         project_id: str | None = None,
         temporary: bool = False,
+        whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """The owner's sessions, newest first, at most `limit`, strictly before the pair `before`;
-        with `query` those that have all its words in one turn or in the title."""
+        """The owner's sessions, or also those of others that `whose` names, newest first, at most `limit`,
+        strictly before the pair `before`; with `query` those that have all its words in one turn or in the
+        title."""
 
         def page(connection: Connection) -> list[SessionRow]:
             found = None
             if query is not None:
-                found = self._index.found(owners_in(connection, owner, project_id), query)
+                found = self._index.found(owners_in(connection, owner, project_id, whose), query)
                 if found is None:
                     return []
             return newest(
@@ -264,6 +266,7 @@ class SqlSessions(SqlTranscripts):
                 archived=archived,
                 project_id=project_id,
                 temporary=temporary,
+                whose=whose,
             )
 
         ask = self.database.read if query is None else self.database.search

@@ -4,12 +4,14 @@
 import type { Artifact } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
 
-import { client, useApp } from "../state";
+import { kindOfFile, LARGEST, preview, useCanPreview } from "../preview/previewed";
+import { words as previewTable } from "../preview/preview-words";
+import { client, useApp, useWords } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PICTURE, markGone, saveArtifact, useGone } from "./artifact-files";
 import { type Speech, useSpeech } from "./speech";
-import { Picture } from "./Picture";
+import { Picture, useBroughtPicture } from "./Picture";
 
 const LINES = 200; // of the first part that is shown
 
@@ -18,8 +20,10 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const { words } = speech;
   const { ref, name = ref, kind = "binary", mime, summary } = artifact;
   const isGone = useGone(ref);
-  const isFile = useApp(({ replay }) => replay?.isFile === true);
-  const [isShown, setShown] = useState(false);
+  const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null);
+  const isBrought = useBroughtPicture(ref) !== undefined;
+  const [isWanted, setShown] = useState(false);
+  const isShown = isWanted || isBrought;
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
   const isText = artifact.lines !== undefined;
@@ -36,6 +40,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
               <button type="button" className="small" aria-label={`${label}: ${name}`} aria-expanded={isShown}
                 onClick={() => setShown(!isShown)}>{label}</button>
             )}
+            <PreviewButton artifact={artifact} />
             <ActionButton act={() => saveArtifact(artifact)} onTrouble={fail} label={`${words.download}: ${name}`}>{words.download}</ActionButton>
           </span>
         )}
@@ -49,6 +54,15 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
       )}
     </section>
   );
+}
+
+// Shows what can be looked at beside the conversation.
+function PreviewButton({ artifact: { ref, name = ref, mime, lines, size } }: { readonly artifact: Artifact }) {
+  const words = useWords(previewTable);
+  const kind = kindOfFile({ mime, name });
+  if (!useCanPreview() || kind === undefined || lines === undefined || size > LARGEST) return null;
+  const text = async () => (await client.artifact(ref)).text();
+  return <button type="button" className="small" aria-label={words.previewOf(name)} onClick={() => preview({ kind, name, text })}>{words.preview}</button>;
 }
 
 interface Read {

@@ -8,7 +8,6 @@ import { writeStored, readStoredJson, storedNames } from "../browser-storage";
 import { app, client, go } from "../state";
 import { createStore, useStore } from "../store";
 import { beginAgain, type FirstBody, firstBody } from "../folders/beginning";
-import { noteTemporary } from "../folders/temporary";
 import { bringBack, rename, wereSent } from "./drafts";
 import { codeOf, mayHelp } from "./failures";
 import { markGone } from "./artifact-files";
@@ -121,7 +120,6 @@ async function makeSession({ id, first }: Message): Promise<string> {
     throw error;
   });
   madeFor.set(session, id);
-  if (first?.temporary === true) noteTemporary(session);
   const others = outbox.get().messages.map((each) => each.session === null ? { ...each, session } : each);
   outbox.set({ messages: others });
   rename(null, session);

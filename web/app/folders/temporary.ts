@@ -1,23 +1,18 @@
-// Which chats are temporary, as far as the page knows, and their end: when the reader opens another chat.
+// A temporary chat ends when the reader opens another one.
 
 import { app, client } from "../state";
-import { createStore, useStore } from "../store";
 
-const known = createStore<Record<string, boolean>>({});
+let here: { readonly session: string; readonly isTemporary: boolean } | null = null;
 
-export const useTemporary = (session: string): boolean => useStore(known, (all) => all[session] === true);
-
-export function noteTemporary(session: string, isTemporary = true): void {
-  if (known.get()[session] !== isTemporary) known.set({ [session]: isTemporary });
+// Begins to look after it; called once.
+export function endTemporaryChats(): void {
+  app.subscribe(() => {
+    const { place: { session, page }, details } = app.get();
+    if (page !== null) return; // a page beside the chat does not end it
+    const left = here;
+    if (session === null) here = null;
+    else if (session !== left?.session || details?.id === session) here = { session, isTemporary: details?.id === session && details.temporary === true };
+    // One in which a turn runs is refused: it goes a day after.
+    if (left !== null && left.isTemporary && left.session !== session) void client.deleteSession(left.session).catch(() => undefined);
+  });
 }
-
-let before: string | null = null;
-
-app.subscribe(() => {
-  const { session, page } = app.get().place;
-  if (page !== null || session === before) return; // a page beside the chat does not end it
-  const left = before;
-  before = session;
-  // One in which a turn runs is refused: it goes a day after.
-  if (left !== null && known.get()[left] === true) void client.deleteSession(left).catch(() => undefined);
-});

@@ -32,13 +32,13 @@ export const words = table(
     omitted: (number: string) => `Left out: ${number}`, omissions: { budget: "no room left", similar: "says the same as another", too_long: "too long: its summary alone is shown" },
     degraded: "A part of the search did not work.",
 
-    context: "Context", ofWindow: (used: string, window: string) => `${used} of ${window} tokens`, used: (used: string) => `${used} tokens`, compressAt: (at: string) => `Compressed from ${at} on`,
+    context: "Context window", contextHint: "The newest model call, as the endpoint counted it", sumOfParts: "All parts", barsHint: "Each bar is the part’s share of the prompt.", ofWindow: (used: string, window: string) => `${used} of ${window} tokens`, used: (used: string) => `${used} tokens`, compressAt: (at: string) => `Compressed from ${at} tokens`,
     sent: "What the model was sent", part: "Part", layer: "Layer", size: "Tokens", cutFrom: (before: string) => `cut from ${before}`,
     change: "Since the turn before", changes: { same: "Unchanged: the provider's cache holds", changed: "Changed", added: "New", removed: "Taken away", unknown: "There is nothing to compare with.", beside: "No component changed: it was a tool, the memories, or what is carried of former sessions." },
     generation: "A new prompt generation began", prefix: "Prefix", cachePrefix: "Cache", colon: ": ", stop: ". ", cacheRead: "read", cacheWritten: "written", notCached: "not cached",
     tools: "Tools", messages: "Messages", summary: "Summary of earlier messages", carriedOver: "Earlier turns", thisTurn: "This turn", memoriesIn: "Memories for this message", instructions: "Instructions of the client",
     asSent: "This is what was sent, byte for byte.", notAsSent: "The prompt has changed since this turn. Of parts that are no longer the same only the digest is known.", digestOnly: "The text is not known any more.",
-    estimated: "Sizes are estimates; what the endpoint counted is under Usage.", loading: "Loading…", failed: "It could not be loaded.", again: "Try again", recordingOnly: "Of a recording only digests are known.",
+    estimated: "These sizes are the gateway’s estimates, so that their sum differs from what the endpoint counted (above, and under Usage).", loading: "Loading…", failed: "It could not be loaded.", again: "Try again", recordingOnly: "Of a recording only digests are known.",
     showText: "Show the text", roles: { user: "User", assistant: "Assistant" },
 
     classes: { input: "Input", cacheRead: "From cache", cacheWrite: "To cache", output: "Output" }, total: "Total", call: "Call", ofTurn: "This turn", ofSession: "This chat", ofReader: "You, 30 days",
@@ -51,7 +51,7 @@ export const words = table(
 
     play: "Play", pause: "Pause", start: "Replay this chat", leave: "End the replay", speed: "Speed", position: "Position", back: "One event back", forward: "One event on", turnBack: "One turn back", turnForward: "One turn on",
     eventOf: (number: string, all: string) => `Event ${number} of ${all}`, loadingEvents: (number: string, all: string) => `${number} of ${all} events loaded`,
-    drop: "Or drop an exported chat (.jsonl) here. It stays in this browser.", chooseFile: "Open a file…", recording: "Recording",
+    drop: "Or drop an exported chat (.jsonl) here. It stays in this browser.", dropNow: "Drop the exported chat to replay it", chooseFile: "Open a file…", recording: "Recording",
     badFile: { no_events: "The file has no events.", not_json: "It is not JSON", all_chats: "The file holds all chats: import it in the settings", no_event: "It is neither an exported chat nor an event", order: "The numbers of the events are not in order", cut_off: "The file is cut off", export_failed: "The export failed when it was made" },
     atLine: (problem: string, line: string) => `${problem} (line ${line}).`,
   },
@@ -81,13 +81,13 @@ export const words = table(
     omitted: (number) => `未采用：${number}`, omissions: { budget: "没有空间", similar: "与另一条相同", too_long: "过长：只呈现摘要" },
     degraded: "部分检索未能进行。",
 
-    context: "上下文", ofWindow: (used, window) => `${used} / ${window} token`, used: (used) => `${used} token`, compressAt: (at) => `达到 ${at} 时压缩`,
+    context: "上下文窗口", contextHint: "最近一次模型调用，由服务端计数", sumOfParts: "各部分合计", barsHint: "每条横条表示该部分占提示词的比例。", ofWindow: (used, window) => `${used} / ${window} token`, used: (used) => `${used} token`, compressAt: (at) => `达到 ${at} 个 token 时压缩`,
     sent: "发送给模型的内容", part: "部分", layer: "层", size: "token", cutFrom: (before) => `由 ${before} 截短`,
     change: "与上一轮相比", changes: { same: "没有变化：服务方的缓存仍然有效", changed: "已更改", added: "新增", removed: "已移除", unknown: "没有可比较的内容。", beside: "组件没有变化：变化的是工具、记忆或从以前会话带来的内容。" },
     generation: "开始了新的提示词世代", prefix: "前缀", cachePrefix: "缓存", colon: "：", stop: "。", cacheRead: "读取", cacheWritten: "写入", notCached: "未缓存",
     tools: "工具", messages: "消息", summary: "早先消息的摘要", carriedOver: "以前的轮次", thisTurn: "本轮", memoriesIn: "为此消息检索的记忆", instructions: "客户端的指令",
     asSent: "与当时发送的内容逐字节一致。", notAsSent: "自这一轮以来提示词已有变化。对于不再相同的部分，只知道其摘要值。", digestOnly: "文本已无从得知。",
-    estimated: "大小为估计值；服务端的计数见“用量”。", loading: "正在加载…", failed: "无法加载。", again: "重试", recordingOnly: "录制文件中只有摘要值。",
+    estimated: "这些大小由网关估算，因此合计与服务端的计数（见上方和“用量”）不同。", loading: "正在加载…", failed: "无法加载。", again: "重试", recordingOnly: "录制文件中只有摘要值。",
     showText: "显示文本", roles: { user: "用户", assistant: "助手" },
 
     classes: { input: "输入", cacheRead: "读自缓存", cacheWrite: "写入缓存", output: "输出" }, total: "合计", call: "调用", ofTurn: "本轮", ofSession: "本会话", ofReader: "你，近 30 天",
@@ -100,7 +100,7 @@ export const words = table(
 
     play: "播放", pause: "暂停", start: "回放本会话", leave: "结束回放", speed: "速度", position: "位置", back: "后退一个事件", forward: "前进一个事件", turnBack: "后退一轮", turnForward: "前进一轮",
     eventOf: (number, all) => `事件 ${number} / ${all}`, loadingEvents: (number, all) => `已加载 ${number} / ${all} 个事件`,
-    drop: "或将导出的会话（.jsonl）拖放到此处。文件只留在此浏览器中。", chooseFile: "打开文件…", recording: "录制",
+    drop: "或将导出的会话（.jsonl）拖放到此处。文件只留在此浏览器中。", dropNow: "松开即可回放这个会话", chooseFile: "打开文件…", recording: "录制",
     badFile: { no_events: "文件中没有事件。", not_json: "不是 JSON", all_chats: "文件中是全部会话：请在设置中导入", no_event: "既不是导出的会话，也不是事件", order: "事件的序号次序不对", cut_off: "文件不完整", export_failed: "导出时已失败" },
     atLine: (problem, line) => `${problem}（第 ${line} 行）。`,
   },
@@ -130,13 +130,13 @@ export const words = table(
     omitted: (number) => `未採用：${number}`, omissions: { budget: "沒有空間", similar: "與另一條相同", too_long: "過長：只呈現摘要" },
     degraded: "部分檢索未能進行。",
 
-    context: "上下文", ofWindow: (used, window) => `${used} / ${window} token`, used: (used) => `${used} token`, compressAt: (at) => `達到 ${at} 時壓縮`,
+    context: "上下文視窗", contextHint: "最近一次模型呼叫，由服務端計數", sumOfParts: "各部分合計", barsHint: "每條橫條表示該部分占提示詞的比例。", ofWindow: (used, window) => `${used} / ${window} token`, used: (used) => `${used} token`, compressAt: (at) => `達到 ${at} 個 token 時壓縮`,
     sent: "傳送給模型的內容", part: "部分", layer: "層", size: "token", cutFrom: (before) => `由 ${before} 截短`,
     change: "與上一輪相比", changes: { same: "沒有變化：服務方的快取仍然有效", changed: "已變更", added: "新增", removed: "已移除", unknown: "沒有可比較的內容。", beside: "元件沒有變化：變化的是工具、記憶或從以前對話帶來的內容。" },
     generation: "開始了新的提示詞世代", prefix: "前綴", cachePrefix: "快取", colon: "：", stop: "。", cacheRead: "讀取", cacheWritten: "寫入", notCached: "未快取",
     tools: "工具", messages: "訊息", summary: "較早訊息的摘要", carriedOver: "以前的輪次", thisTurn: "本輪", memoriesIn: "為此訊息檢索的記憶", instructions: "用戶端的指示",
     asSent: "與當時傳送的內容逐位元組一致。", notAsSent: "自這一輪以來提示詞已有變化。對於不再相同的部分，只知道其摘要值。", digestOnly: "文字已無從得知。",
-    estimated: "大小為估計值；服務端的計數見「用量」。", loading: "正在載入…", failed: "無法載入。", again: "重試", recordingOnly: "錄製檔中只有摘要值。",
+    estimated: "這些大小由閘道估算，因此合計與服務端的計數（見上方和「用量」）不同。", loading: "正在載入…", failed: "無法載入。", again: "重試", recordingOnly: "錄製檔中只有摘要值。",
     showText: "顯示文字", roles: { user: "使用者", assistant: "助理" },
 
     classes: { input: "輸入", cacheRead: "讀自快取", cacheWrite: "寫入快取", output: "輸出" }, total: "合計", call: "呼叫", ofTurn: "本輪", ofSession: "本對話", ofReader: "你，近 30 天",
@@ -149,7 +149,7 @@ export const words = table(
 
     play: "播放", pause: "暫停", start: "重播本對話", leave: "結束重播", speed: "速度", position: "位置", back: "後退一個事件", forward: "前進一個事件", turnBack: "後退一輪", turnForward: "前進一輪",
     eventOf: (number, all) => `事件 ${number} / ${all}`, loadingEvents: (number, all) => `已載入 ${number} / ${all} 個事件`,
-    drop: "或將匯出的對話（.jsonl）拖放到此處。檔案只留在此瀏覽器中。", chooseFile: "開啟檔案…", recording: "錄製",
+    drop: "或將匯出的對話（.jsonl）拖放到此處。檔案只留在此瀏覽器中。", dropNow: "放開即可重播這個對話", chooseFile: "開啟檔案…", recording: "錄製",
     badFile: { no_events: "檔案中沒有事件。", not_json: "不是 JSON", all_chats: "檔案中是全部對話：請在設定中匯入", no_event: "既不是匯出的對話，也不是事件", order: "事件的序號次序不對", cut_off: "檔案不完整", export_failed: "匯出時已失敗" },
     atLine: (problem, line) => `${problem}（第 ${line} 行）。`,
   },

@@ -70,7 +70,7 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
   const time = useTime();
   const [isShown, setShown] = useState(false);
   const [isAsked, ask] = useState(false);
-  const { ref, kind, size, lines, summary, created_at: at, session_id: session } = artifact;
+  const { ref, kind, size, lines, summary, created_at: at, session_id: made, used_in: session = made } = artifact;
   const name = nameOf(artifact);
   const Icon = ICONS[kind];
   const label = (action: string) => words.actionOf(action, name);

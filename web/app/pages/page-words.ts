@@ -4,7 +4,7 @@ import { table } from "../language";
 
 export const words = table(
   {
-    loading: "One moment…", more: "Show more", cancel: "Cancel", save: "Save", close: "Close", refresh: "Refresh", again: "Try again",
+    loading: "One moment…", more: "Show more", cancel: "Cancel", save: "Save", close: "Close", refresh: "Refresh", again: "Try again", undo: "Undo",
     export: "Export", import: "Import", exported: "The file is in your downloads.", download: "Download", delete: "Delete", deleteNow: "Delete for good",
     nothingFound: "Nothing found", copy: "Copy", copied: "Copied", warnings: "Warnings",
     memory: {
@@ -25,7 +25,7 @@ export const words = table(
       operations: { remembered: "remembered", updated: "edited", reinforced: "said again", suppressed: "suppressed", frozen: "frozen",
         activated: "active again", replaced: "replaced", merged: "merged", confirmed: "confirmed", flagged: "flagged", deleted: "deleted", restored: "restored", erased: "erased" },
       eraseTitle: "Erase this for good?", eraseHint: "It goes from every version and every list, and cannot be brought back.", eraseNow: "Erase",
-      forgotten: "Forgotten. For 30 days it can be restored from the deleted ones.", restore: "Restore", restored: "Restored.",
+      restore: "Restore", restored: "Restored.",
       restoreThis: (version: number) => `Restore version ${version}`, deletedBy: (by: string, until: string) => `by ${by}, can be restored until ${until}`, remembered: "Remembered.", deletedAt: (at: string) => `deleted ${at}`,
       profile: "Profile", ownProfile: "About you, in every prompt", household: (name: string) => `About the household ${name}`,
       profileHint: "A line for each fact: name: value", profileSaved: "Saved. New chats know it from the first message.",
@@ -70,7 +70,7 @@ export const words = table(
     },
   },
   {
-    loading: "请稍候…", more: "显示更多", cancel: "取消", save: "保存", close: "关闭", refresh: "刷新", again: "重试",
+    loading: "请稍候…", more: "显示更多", cancel: "取消", save: "保存", close: "关闭", refresh: "刷新", again: "重试", undo: "撤销",
     export: "导出", import: "导入", exported: "文件已保存到下载目录。", download: "下载", delete: "删除", deleteNow: "确认删除",
     nothingFound: "没有找到", copy: "复制", copied: "已复制", warnings: "警告",
     memory: {
@@ -91,7 +91,7 @@ export const words = table(
       operations: { remembered: "记住", updated: "编辑", reinforced: "再次提到", suppressed: "降权", frozen: "冻结",
         activated: "恢复", replaced: "替换", merged: "合并", confirmed: "确认", flagged: "标记", deleted: "删除", restored: "恢复", erased: "彻底清除" },
       eraseTitle: "要彻底清除吗？", eraseHint: "所有版本和列表中都会被删除，无法恢复。", eraseNow: "彻底清除",
-      forgotten: "已删除，30 天内可在“已删除”中恢复。", restore: "恢复", restored: "已恢复。",
+      restore: "恢复", restored: "已恢复。",
       restoreThis: (version: number) => `恢复到版本 ${version}`, deletedBy: (by: string, until: string) => `操作者：${by}，${until} 前可恢复`, remembered: "已记住。", deletedAt: (at: string) => `删除于 ${at}`,
       profile: "档案", ownProfile: "关于你（写在每次的提示词里）", household: (name: string) => `关于家庭 ${name}`,
       profileHint: "每行一项：名称：内容", profileSaved: "已保存，新会话从第一条消息起就知道。",
@@ -136,7 +136,7 @@ export const words = table(
     },
   },
   {
-    loading: "請稍候…", more: "顯示更多", cancel: "取消", save: "儲存", close: "關閉", refresh: "重新整理", again: "重試",
+    loading: "請稍候…", more: "顯示更多", cancel: "取消", save: "儲存", close: "關閉", refresh: "重新整理", again: "重試", undo: "復原",
     export: "匯出", import: "匯入", exported: "檔案已儲存到下載資料夾。", download: "下載", delete: "刪除", deleteNow: "確認刪除",
     nothingFound: "沒有找到", copy: "複製", copied: "已複製", warnings: "警告",
     memory: {
@@ -157,7 +157,7 @@ export const words = table(
       operations: { remembered: "記住", updated: "編輯", reinforced: "再次提到", suppressed: "降權", frozen: "凍結",
         activated: "恢復", replaced: "取代", merged: "合併", confirmed: "確認", flagged: "標記", deleted: "刪除", restored: "還原", erased: "徹底清除" },
       eraseTitle: "要徹底清除嗎？", eraseHint: "所有版本和列表中都會被刪除，無法復原。", eraseNow: "徹底清除",
-      forgotten: "已刪除，30 天內可在「已刪除」中還原。", restore: "還原", restored: "已還原。",
+      restore: "還原", restored: "已還原。",
       restoreThis: (version: number) => `還原到版本 ${version}`, deletedBy: (by: string, until: string) => `操作者：${by}，${until} 前可還原`, remembered: "已記住。", deletedAt: (at: string) => `刪除於 ${at}`,
       profile: "個人檔案", ownProfile: "關於你（寫在每次的提示詞裡）", household: (name: string) => `關於家庭 ${name}`,
       profileHint: "每行一項：名稱：內容", profileSaved: "已儲存，新對話從第一則訊息起就知道。",

@@ -11,5 +11,7 @@ export const PAGE_COMPONENTS: Readonly<Record<Page, ComponentType>> = {
   artifacts: lazy(() => import("./ArtifactsPage")),
   schedules: lazy(() => import("./SchedulesPage")),
   webhooks: lazy(() => import("./WebhooksPage")),
+  admin: lazy(() => import("./AdminPage")),
+  usage: lazy(() => import("./UsagePage")),
   prompts: lazy(() => import("./PromptsPage")),
 };

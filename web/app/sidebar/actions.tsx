@@ -1,7 +1,7 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Pencil, Pin, PinOff, ScrollText, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
 } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 
@@ -17,9 +17,14 @@ import { History } from "./History";
 import type { Action } from "./Menu";
 import { showNotice } from "./notice";
 import { ShareDialog } from "./ShareDialog";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
-import { words as sharing } from "./share-words";
+import { may } from "./shared-chats";
+import { words as shareWords } from "./share-words";
 import { useStore } from "../store";
+
+/** Prints all of a chat: of the one on the screen unless one is named. */
+export const printWhole = (session?: string): void => void import("../conversation/print").then(({ printChat }) => printChat(session));
 
 const MoveDialog = lazy(() => import("../folders/MoveDialog").then(({ MoveDialog }) => ({ default: MoveDialog })));
 const InstructionsDialog = lazy(() => import("../folders/InstructionsDialog").then(({ InstructionsDialog }) => ({ default: InstructionsDialog })));
@@ -31,11 +36,10 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const words = useWords(table);
   const language = useLanguage();
   const [asked, ask] = useState<Asked>(null);
-  const { share: shareWithPeople } = useWords(sharing);
+  const sharing = useWords(shareWords);
   const { moveTo, instructions } = useWords(filing);
-  const isOwn = chat.shared_by === undefined;
   const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
     try {
       const text = await act();
@@ -58,29 +62,35 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     saveFile(new File([await response.blob()], `${fileName(title)}.${suffix}`));
     return words.exported;
   });
+  const isOwn = may(chat, "own");
+  const isManaged = may(chat, "manage");
   const actions: Action[] = [
-    { label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") },
-    chat.pinned
+    ...(isManaged ? [{ label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") }] : []),
+    ...(isOwn ? [chat.pinned
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
-      : { label: words.pin, icon: <Pin />, act: () => pin(true) },
-    ...(hasOthers ? [{ label: shareWithPeople, icon: <Users />, act: () => ask("share") }] : []),
+      : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
+    ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
     ...(isOwn ? [
       { label: moveTo, icon: <FolderInput />, act: () => ask("move") },
       { label: instructions, icon: <ScrollText />, act: () => ask("instructions") },
+      { label: words.history, icon: <Layers />, act: () => ask("history") },
     ] : []),
-    { label: words.history, icon: <Layers />, act: () => ask("history") },
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
-      saveFile(new File([file], `${chat.id}.jsonl`));
+      saveFile(new File([file], `${fileName(title)}.jsonl`));
       return words.exported;
     }) },
     { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
     { label: words.shareHtml, icon: <FileCode2 />, act: () => void share("html") },
-    chat.archived
+    { label: words.print, icon: <Printer />, act: () => printWhole(chat.id) },
+    ...(isOwn ? [chat.archived
       ? { label: words.unarchive, icon: <ArchiveRestore />, act: () => void archive(false) }
-      : { label: words.archive, icon: <Archive />, act: () => void archive(true) },
-    { label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") },
+      : { label: words.archive, icon: <Archive />, act: () => void archive(true) }] : []),
+    ...(isManaged ? [{ label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") }] : []),
   ];
+  const askFor = (what: Asked) => {
+    if (isManaged || (what !== "rename" && what !== "delete")) ask(what);
+  };
   const close = () => ask(null);
   const dialog = asked === "rename" ? <Rename chat={chat} onClose={close} />
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
@@ -88,7 +98,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
         : asked === "share" ? <ShareDialog chat={chat} onClose={close} />
           : asked === "move" ? <Suspense><MoveDialog chat={chat} onClose={close} /></Suspense>
             : asked === "instructions" ? <Suspense><InstructionsDialog session={chat.id} onClose={close} /></Suspense> : null;
-  return { actions, ask, dialog };
+  return { actions, ask: askFor, dialog };
 }
 
 interface Props {
@@ -134,7 +144,7 @@ function Delete({ chat, onClose }: Props) {
   const language = useLanguage();
   const [trouble, setTrouble] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const remove = async () => {
     setBusy(true);
     try {

@@ -32,6 +32,9 @@ export interface ChatsState extends ChatList {
   readonly found: ChatList | null;
   /** What was put away, while it is shown. */
   readonly archived: ChatList | null;
+  /** What others share with the reader, and whether it is shown. */
+  readonly shared: ChatList;
+  readonly isSharedShown: boolean;
   /** Those of folders that were opened, by the folder. */
   readonly folders: Readonly<Record<string, ChatList>>;
   /** Calls that wait for a person. */
@@ -44,7 +47,7 @@ export interface ChatsState extends ChatList {
 
 const EMPTY: ChatList = { chats: [], next: null, state: "loading", error: null };
 
-type Where = "chats" | "archived" | "found" | "folder";
+type Where = "chats" | "archived" | "found" | "shared" | "folder";
 
 export interface Chats {
   readonly store: Store<ChatsState>;
@@ -56,6 +59,9 @@ export interface Chats {
   more(): Promise<void>;
   search(query: string): Promise<void>;
   showArchived(isShown: boolean): Promise<void>;
+  /** Asks what others share with the reader. */
+  readShared(): Promise<void>;
+  showShared(isShown: boolean): void;
   /** Asks for the chats of a folder, also those that others share there. */
   showFolder(id: string): Promise<void>;
   moreOfFolder(id: string): Promise<void>;
@@ -68,7 +74,9 @@ export interface Chats {
 }
 
 export function createChats(server: GatewayClient): Chats {
-  const store = createStore<ChatsState>({ ...EMPTY, query: "", found: null, archived: null, folders: {}, approvals: [], seen: keptSeen(), day: midnight() });
+  const store = createStore<ChatsState>({
+    ...EMPTY, query: "", found: null, archived: null, shared: EMPTY, isSharedShown: false, folders: {}, approvals: [], seen: keptSeen(), day: midnight(),
+  });
   let asking: Promise<void> | null = null;
   let waiting = ""; // the chats that waited when the approvals were asked for
   let ending: AbortController | null = null;
@@ -158,13 +166,16 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   async function more(): Promise<void> {
-    const { query, found, archived } = store.get();
+    const { query, found, archived, shared, isSharedShown } = store.get();
     if (found) {
-      const longer = await list({ q: query.trim(), archived: "all" }, found);
+      const longer = await list({ q: query.trim(), archived: "all", whose: "all" }, found);
       if (store.get().found === found) store.set({ found: longer });
     } else if (archived) {
       const longer = await list({ archived: "true" }, archived);
       if (store.get().archived === archived) store.set({ archived: longer });
+    } else if (isSharedShown) {
+      const longer = await list({ whose: "others" }, shared);
+      if (store.get().shared === shared) store.set({ shared: longer });
     } else {
       const { chats, next, state, error } = store.get();
       const longer = await list({}, { chats, next, state, error });
@@ -176,15 +187,32 @@ export function createChats(server: GatewayClient): Chats {
     const mine = searches += 1; // an answer that was overtaken is dropped
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim(), archived: "all" }, EMPTY);
+    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY);
     if (mine === searches) store.set({ found });
   }
 
   async function showArchived(isShown: boolean): Promise<void> {
     if (!isShown) { store.set({ archived: null }); return; }
-    store.set({ archived: EMPTY });
+    store.set({ archived: EMPTY, isSharedShown: false });
     const archived = await list({ archived: "true" }, EMPTY);
     if (store.get().archived) store.set({ archived });
+  }
+
+  async function readShared(): Promise<void> {
+    try {
+      const page = await server.sessions({ limit: PAGE, whose: "others" });
+      const { chats, next } = store.get().shared;
+      const merged = mergePage(chats, next, page);
+      store.set({ shared: { chats: alike(chats, merged.chats), next: merged.next, state: "ready", error: null } });
+    } catch (error) {
+      const { shared } = store.get();
+      if (shared.state !== "ready") store.set({ shared: { ...shared, state: "failed", error: error as Error } });
+    }
+  }
+
+  function showShared(isSharedShown: boolean): void {
+    store.set({ isSharedShown, archived: null });
+    if (isSharedShown) void readShared();
   }
 
   async function showFolder(id: string): Promise<void> {
@@ -211,12 +239,13 @@ export function createChats(server: GatewayClient): Chats {
   // Puts `edit` of the chat with this id into every list that has it; undefined takes it out.
   function put(id: string, edit: (chat: Chat, where: Where) => Chat | undefined): void {
     const edited = (chats: readonly Chat[], where: Where) => chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
-    const { chats, found, archived, folders } = store.get();
+    const { chats, found, archived, shared, folders } = store.get();
     etag = null; // the list is no longer the one that the server knows by it
     store.set({
       chats: edited(chats, "chats"),
       found: found && { ...found, chats: edited(found.chats, "found") },
       archived: archived && { ...archived, chats: edited(archived.chats, "archived") },
+      shared: { ...shared, chats: edited(shared.chats, "shared") },
       folders: Object.fromEntries(Object.entries(folders).map(([folder, list]) => [folder, { ...list, chats: edited(list.chats, "folder") }])),
     });
   }
@@ -224,9 +253,9 @@ export function createChats(server: GatewayClient): Chats {
   async function change(id: string, given: api.SessionChanges): Promise<void> {
     const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
     put(id, (chat, where) => {
-      if (where !== "found" && changed.archived !== (where === "archived")) return undefined;
-      // What it has no more is not in the answer.
-      return { ...chat, shared: undefined, project_id: undefined, ...changed };
+      if (where === "shared" && changed.shared === undefined) return undefined;
+      if (where !== "shared" && where !== "found" && changed.archived !== (where === "archived")) return undefined;
+      return chat.found === undefined ? changed : { ...changed, found: chat.found }; // what it says no more is over
     });
     if (given.archived !== undefined) await refresh();
     const into = given.project_id;
@@ -239,7 +268,7 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  return { store, watch, refresh, more, search, showArchived, showFolder, moreOfFolder, see, change, remove };
+  return { store, watch, refresh, more, search, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, remove };
 }
 
 // The chats of a folder, the last used first: those that were asked for as the newest list has them, and what came since.

@@ -84,6 +84,8 @@ export interface ArtifactCompact {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
@@ -98,6 +100,8 @@ export interface ArtifactCompact {
   readonly compact: string;
   /** Queries that read a part of this very artifact. */
   readonly locators: Readonly<Record<string, string>>;
+  /** What the model gets of it when it is the only file of a message; absent where that cannot be told now. */
+  readonly reading?: FileReading;
 }
 
 /** An artifact. Times are Unix milliseconds. */
@@ -115,6 +119,8 @@ export interface ArtifactItem {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
@@ -297,12 +303,12 @@ export interface ChatBody {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
@@ -499,6 +505,20 @@ export interface CursorQuery {
   readonly after?: number;
 }
 
+export interface DayUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  /** As 2026-11-30. */
+  readonly day: string;
+}
+
 /** What a person decides about a call. */
 export interface DecisionBody {
   readonly decision: "approve" | "deny";
@@ -562,6 +582,12 @@ export interface DeliveryReply {
   readonly status?: number;
   /** Why its last try was no success. */
   readonly error?: string;
+}
+
+/** Of the file system on which the data folder lies, in bytes. */
+export interface DiskSpace {
+  readonly free: number;
+  readonly total: number;
 }
 
 /** The documents in use and those that are not any more. `warnings` name files that cannot be used and those that are left out. */
@@ -687,6 +713,8 @@ export interface EvidenceItem {
 export interface ExportQuery {
   /** jsonl: all of it, to be imported. The others: to be read by people. */
   readonly format?: "jsonl" | "markdown" | "html";
+  /** Of the words around what was said; absent: that of the reader's browser. */
+  readonly language?: "en" | "zh-Hans" | "zh-Hant";
 }
 
 /** Why the gateway is not ready. */
@@ -724,6 +752,21 @@ export interface FileBlock {
   readonly data: string;
   readonly mime?: string;
   readonly name?: string;
+}
+
+/** What the model gets of a file, for people: all of its text, a part of it (and it may read on), the picture, the pages, or none of its content and why. */
+export interface FileReading {
+  readonly how: "text" | "part" | "image" | "pages" | "none";
+  /** Of a text. */
+  readonly lines?: number;
+  /** Bytes of a text that are no UTF-8: the model reads marks there. */
+  readonly damaged?: number;
+  /** The picture is larger than the model looks at it. */
+  readonly scaled?: true;
+  /** Of a PDF, where they can be counted. */
+  readonly pages?: number;
+  /** Of what the model gets nothing of but a description. */
+  readonly why?: "empty" | "format" | "encoding" | "encrypted" | "too_large" | "too_many_pixels" | "too_many_pages" | "damaged";
 }
 
 /** What the authorization server has added to the address where the person came back. */
@@ -927,11 +970,60 @@ export interface LimitReply {
   readonly resets_at?: number;
 }
 
+export interface LimitRuleReply {
+  readonly rule: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
+}
+
+/** What limits there are, in the order in which they are asked. */
+export interface LimitRules {
+  readonly added: readonly LimitRuleReply[];
+  /** GATEWAY_LIMITS; changed there alone. */
+  readonly of_settings: readonly string[];
+}
+
+/** Rules in the form of GATEWAY_LIMITS, such as `user=ada:cost=20/month`, in the place of all that were set here before. Of those that count the same the first that fits holds, before any of the settings. */
+export interface LimitsBody {
+  readonly rules: readonly string[];
+}
+
+/** A link to make. */
+export interface LinkBody {
+  readonly session_id: string;
+  /** anybody: whoever has it, where GATEWAY_PUBLIC_LINKS allows that. */
+  readonly audience?: "signed_in" | "anybody";
+  /** It shows what comes after now too. */
+  readonly live?: boolean;
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** The newest first, those that have expired too. */
+export interface LinkList {
+  readonly links: readonly LinkReply[];
+}
+
+/** A link to a chat. Times are Unix milliseconds. */
+export interface LinkReply {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
 }
 
 export interface ListedSession {
@@ -956,6 +1048,10 @@ export interface ListedSession {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** true: it is in no list, and ends soon. */
@@ -964,14 +1060,45 @@ export interface ListedSession {
   readonly found?: FoundReply;
 }
 
-/** The MCP servers of the settings, by name. */
+/** A client that is registered at the server's authorization server; what is absent is found out. */
+export interface McpOAuthBody {
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly issuer?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** A server to add, or what becomes of one. Headers and `oauth` that are not named stay as they are, unless it moves to another address. */
+export interface McpServerBody {
+  /** On the public web, or in GATEWAY_MCP_HOSTS. */
+  readonly url: string;
+  readonly transport?: "auto" | "http" | "sse";
+  /** Sent with every request; no answer shows their values. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly oauth?: McpOAuthBody;
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints?: boolean;
+  /** Seconds for the answer to one call. */
+  readonly timeout?: number;
+}
+
+/** The MCP servers, by name. */
 export interface McpServerList {
   readonly servers: readonly McpServerRow[];
 }
 
-/** An MCP server of the settings. */
+/** An MCP server, of the settings or added. */
 export interface McpServerRow {
   readonly name: string;
+  /** Without its query; absent: it is a program that the gateway runs. */
+  readonly url?: string;
+  readonly transport: "auto" | "http" | "sse";
+  /** Names of the headers that are sent to it. */
+  readonly headers: readonly string[];
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints: boolean;
+  /** It is one of the settings, and is changed there alone. */
+  readonly is_fixed: boolean;
   readonly status: "connecting" | "connected" | "failed" | "needs_sign_in";
   /** How many are offered. */
   readonly tools: number;
@@ -1193,6 +1320,51 @@ export interface ModelUsageReply {
   readonly unpriced: number;
 }
 
+export interface ModelUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  readonly model: string;
+}
+
+/** Which month, and by whose clocks. */
+export interface MonthQuery {
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
+  /** csv: a table by day and model. */
+  readonly format?: "json" | "csv";
+}
+
+/** A month of a user. What was used beside turns, and in chats that are deleted since, counts to the day of UTC; what else, to the day of `timezone`. */
+export interface MonthReply {
+  readonly user_id: string;
+  readonly month: string;
+  readonly timezone: string;
+  /** The first month of which something is known. */
+  readonly since?: string;
+  readonly total: UsedReply;
+  /** In their order, those with something. */
+  readonly days: readonly DayUsed[];
+  /** Those that cost most first. */
+  readonly models: readonly ModelUsed[];
+  /** The ten that cost most. */
+  readonly sessions: readonly SessionUsed[];
+  /** In chats that are deleted since; a part of the sums. */
+  readonly deleted: UsedReply;
+  /** What was done beside turns; a part of the sums. */
+  readonly beside: readonly PurposeUsed[];
+  /** Those that hold for the user now (GATEWAY_LIMITS); for admins those that count users. */
+  readonly limits: readonly LimitReply[];
+}
+
 /** A range, by seq or position; absent when nothing of the kind was moved. */
 export interface Moved {
   readonly first: number;
@@ -1214,6 +1386,21 @@ export interface NewKey {
   /** When it was used last, true to about a minute. */
   readonly used_at?: number;
   readonly key: string;
+}
+
+export interface NewLink {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
+  /** Behind the address of the gateway. It is shown here alone. */
+  readonly path: string;
 }
 
 export interface NewMemoryBody {
@@ -1276,6 +1463,11 @@ export interface NewWebhook {
 export interface Omission {
   readonly id: string;
   readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** The secret of a link: the last part of its path. */
+export interface OpenLinkBody {
+  readonly token: string;
 }
 
 export interface OwnSavedPromptBody {
@@ -1468,6 +1660,20 @@ export interface ProviderKeyReply {
   readonly serving?: "user" | "tenant" | "gateway";
   /** Whether a key can be set here. */
   readonly accepted: boolean;
+}
+
+export interface PurposeUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  /** compression, summary, memory, memory_control, artifact_summary or title. */
+  readonly purpose: string;
 }
 
 export interface RefusedLine {
@@ -1815,10 +2021,10 @@ export interface ScheduleRunReply {
 /** A message that was said elsewhere. */
 export interface SeedBody {
   readonly role: "user" | "assistant";
-  /** The user's message. */
-  readonly content: string;
   /** Of a message of the user. */
   readonly attachments?: readonly AttachmentBody[];
+  /** What was said. It may be empty where files came with it. */
+  readonly content: string;
 }
 
 /** A block of a message: its type, its size, and the beginning of its text. */
@@ -1885,6 +2091,18 @@ export interface SentTool {
   readonly tokens: number;
 }
 
+/** One process of the gateway, and what it runs on. Sizes are in bytes. */
+export interface ServerReply {
+  readonly health: Health;
+  readonly python: string;
+  readonly engine: "sqlite" | "postgresql";
+  /** Unix milliseconds. */
+  readonly started_at: number;
+  /** What the database takes, by part. */
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly disk: DiskSpace;
+}
+
 export interface Session {
   readonly id: string;
   readonly title?: string;
@@ -1907,6 +2125,10 @@ export interface Session {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** true: it is in no list, and ends soon. */
@@ -1968,6 +2190,10 @@ export interface SessionDetails {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** true: it is in no list, and ends soon. */
@@ -2009,6 +2235,22 @@ export interface SessionRetentionBody {
   readonly delete_days?: number;
 }
 
+export interface SessionUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  readonly session_id: string;
+  /** Absent: it has none, or the chat is another user's. */
+  readonly title?: string;
+  readonly is_own: boolean;
+}
+
 export interface SessionsQuery {
   readonly limit?: number;
   /** The `next` of the former page. */
@@ -2023,6 +2265,8 @@ export interface SessionsQuery {
   readonly order?: "updated" | "created";
   /** Only those of that project, also what its members share with you. */
   readonly project_id?: string;
+  /** others: what is shared with you in any of your projects. Absent: mine, and with `project_id` all. */
+  readonly whose?: "mine" | "others" | "all";
 }
 
 /** What the calls of one purpose beside turns used. Cost is in US dollars. */
@@ -2249,12 +2493,12 @@ export interface TurnOptions {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
@@ -2313,6 +2557,63 @@ export interface UsageReply {
   readonly sessions: StoredSessions;
   /** Those that hold for you (GATEWAY_LIMITS). */
   readonly limits: readonly LimitReply[];
+}
+
+/** What was used. Cost is in US dollars. */
+export interface UsedReply {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+}
+
+/** Users in the order of their ids, with what they used in the month. */
+export interface UserList {
+  readonly month: string;
+  readonly users: readonly UserRow[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+export interface UserMonthQuery {
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
+  /** csv: a table by day and model. */
+  readonly format?: "json" | "csv";
+  /** The user's; absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
+}
+
+/** A user of whom something is stored, or whom the settings name. */
+export interface UserRow {
+  readonly user_id: string;
+  readonly tenant: string;
+  readonly user: string;
+  /** Of keys that hold, of sign-ins, and of the settings. */
+  readonly roles: readonly string[];
+  /** Stored keys that hold. */
+  readonly keys: number;
+  /** Unix milliseconds; absent: never, as far as is known. */
+  readonly seen_at?: number;
+  readonly used: UsedReply;
+}
+
+/** Which users, and the month of their usage. */
+export interface UsersQuery {
+  /** The `next` of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
 }
 
 /** What a memory became at one change, by whom and why. */

@@ -134,6 +134,30 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/usage", { query, signal });
   }
 
+  /** A month of this user, by day, model and chat. */
+  usageOfMonth(query: api.MonthQuery = {}, { signal }: Aborting = {}): Promise<api.MonthReply> {
+    return this.connection.ask("GET", "/api/usage/month", { query, signal });
+  }
+
+  /** The same as a table by day and model, as a CSV file. */
+  usageTable(query: api.MonthQuery = {}): Promise<File> {
+    return this.download("/api/usage/month", undefined, { ...query, format: "csv" });
+  }
+
+  /** The same of another user, for admins; without `tenant` one of their own. */
+  usageOfUser(user: string, query: api.UserMonthQuery = {}, { signal }: Aborting = {}): Promise<api.MonthReply> {
+    return this.connection.ask("GET", `/api/users/${encodeURIComponent(user)}/usage`, { query, signal });
+  }
+
+  usageTableOfUser(user: string, query: api.UserMonthQuery = {}): Promise<File> {
+    return this.download(`/api/users/${encodeURIComponent(user)}/usage`, undefined, { ...query, format: "csv" });
+  }
+
+  /** A page of the users of an admin, with what they used in a month. */
+  users(query: api.UsersQuery = {}, { signal }: Aborting = {}): Promise<api.UserList> {
+    return this.connection.ask("GET", "/api/users", { query, signal });
+  }
+
   /** Stops a turn. Once it is over this changes nothing. */
   cancel(session: string, turn: string): Promise<api.Turn> {
     return persist(() => this.connection.ask("POST", `${of(session)}/turns/${turn}/cancel`));
@@ -485,6 +509,53 @@ export class GatewayClient {
     return this.connection.ask("POST", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`, { body: { redirect_uri: "page" } });
   }
 
+  /** Forgets the gateway's sign-in to a server. */
+  endMcpSignIn(name: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`);
+  }
+
+  /** Adds a server, or changes one that was added; for the operator, as all that follows. */
+  putMcpServer(name: string, body: api.McpServerBody): Promise<api.McpServerRow> {
+    return this.connection.ask("PUT", `/api/mcp/servers/${encodeURIComponent(name)}`, { body });
+  }
+
+  removeMcpServer(name: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/mcp/servers/${encodeURIComponent(name)}`);
+  }
+
+  limitRules(): Promise<api.LimitRules> {
+    return this.connection.ask("GET", "/api/limits");
+  }
+
+  /** In the place of all that were set so before. */
+  setLimitRules(rules: readonly string[]): Promise<api.LimitRules> {
+    return this.connection.ask("PUT", "/api/limits", { body: { rules } satisfies api.LimitsBody });
+  }
+
+  /** How the process that answers is doing. */
+  server(): Promise<api.ServerReply> {
+    return this.connection.ask("GET", "/api/server");
+  }
+
+  /** Who did what, the newest first; for admins. */
+  audit(query: api.AuditPageQuery = {}): Promise<api.AuditPage> {
+    return this.connection.ask("GET", "/api/audit", { query });
+  }
+
+  /** Your keys, or everybody's for admins, without their secrets. */
+  keys(query: api.KeysQuery = {}): Promise<api.KeyList> {
+    return this.connection.ask("GET", "/api/keys", { query });
+  }
+
+  /** Its answer alone has the key itself. */
+  createKey(body: api.KeyBody): Promise<api.NewKey> {
+    return this.connection.ask("POST", "/api/keys", { body });
+  }
+
+  revokeKey(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/keys/${id}`);
+  }
+
   prompts(): Promise<api.PromptReport> {
     return this.connection.ask("GET", "/api/prompts");
   }
@@ -564,8 +635,8 @@ export class GatewayClient {
     return await (await this.connection.send(path, init, query as Record<string, string>, via)).json() as T;
   }
 
-  private async download(path: string, signal?: AbortSignal): Promise<File> {
-    const response = await this.connection.send(path, { signal: signal ?? null });
+  private async download(path: string, signal?: AbortSignal, query?: object): Promise<File> {
+    const response = await this.connection.send(path, { signal: signal ?? null }, query as Record<string, string>);
     const [, name = ""] = response.headers.get("Content-Disposition")?.match(/filename="([^"]*)"/) ?? [];
     const content = await response.blob();
     return new File([content], name, { type: content.type });

@@ -10,7 +10,7 @@ from alembic import op
 from gateway.storage.migrations.columns import TEXT
 
 revision = "0041"
-down_revision = "0038"
+down_revision = "0040"
 branch_labels = None
 depends_on = None
 
