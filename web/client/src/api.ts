@@ -1060,6 +1060,8 @@ export interface ListedSession {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
 }
@@ -2154,6 +2156,8 @@ export interface Session {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
 }
 
 export interface SessionBody {
@@ -2166,6 +2170,8 @@ export interface SessionBody {
   readonly role_id?: string;
   /** For its turns. Absent: those of its project. Empty: none. */
   readonly instructions?: string;
+  /** In no list and no search, without memories in it and without any from it; deleted after a day without use (GATEWAY_DELETE_TEMPORARY_AFTER). */
+  readonly temporary?: boolean;
   /** A history that it begins with, the user's message first. Each message of the user is a turn then, marked as seeded, with the answers up to the next one; its tokens are unknown. */
   readonly messages?: readonly SeedBody[];
 }
@@ -2215,6 +2221,8 @@ export interface SessionDetails {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */
