@@ -23,6 +23,7 @@ from gateway.http.json_types import (
     not_blank,
 )
 from gateway.memory.documents.document import milliseconds
+from gateway.messages import FileReading
 from gateway.storage.artifacts import ArtifactRow, Kind
 
 MAX_METADATA = 4096
@@ -143,6 +144,7 @@ class ArtifactItem(Reply):
     lines: int | None = Field(None, description="Absent where it is no text.")
     sha256: str = Field(description="Of the content, in hex: the ETag.")
     session_id: str | None = Field(None, description="Where it was made.")
+    used_in: str | None = Field(None, description="In a list: the session that used it last.")
     turn_id: str | None = None
     tool_call_id: str | None = None
     project_id: str | None = None
@@ -171,10 +173,15 @@ class ArtifactCompact(ArtifactItem):
 
     compact: str = Field(description="By its kind: a shape, columns, headings, the first and last lines, …")
     locators: dict[str, str] = Field(description="Queries that read a part of this very artifact.")
+    reading: FileReading | None = Field(
+        None,
+        description="What the model gets of it when it is the only file of a message; absent where that "
+        "cannot be told now.",
+    )
 
     @classmethod
-    def whole(cls, row: ArtifactRow, summary: str | None = None) -> Self:
-        return cls.of(row, locators=row.metadata.get(EXAMPLES, {}), summary=summary)
+    def whole(cls, row: ArtifactRow, reading: FileReading | None, summary: str | None = None) -> Self:
+        return cls.of(row, locators=row.metadata.get(EXAMPLES, {}), reading=reading, summary=summary)
 
 
 class ArtifactPart(Reply):

@@ -40,12 +40,14 @@ TYPES = frozenset(event_types())
 async def create(request: ApiRequest) -> Response:
     """Makes a session, under a name of yours if you like, and with a history that you bring along."""
     body = await request.read_body(SessionBody)
-    place = {"project_id": body.project_id, "role_id": body.role_id}
+    place = {"project_id": body.project_id, "role_id": body.role_id, "instructions": body.instructions}
     if body.messages:
         messages = [each.message() for each in body.messages]
         row = await request.gateway.sessions.seed(request.principal, body.id, body.title, messages, **place)
     else:
-        row = await request.gateway.sessions.create(request.principal, body.id, body.title, **place)
+        row = await request.gateway.sessions.create(
+            request.principal, body.id, body.title, is_temporary=body.temporary, **place
+        )
     made = Session.seen_by(request.principal, row)
     return json_reply(made, 201, headers={"location": f"/api/sessions/{row.id}"})
 
@@ -64,6 +66,7 @@ async def find(request: ApiRequest) -> Response:
         archived=ARCHIVED[query.archived],
         order=query.order,
         project_id=query.project_id,
+        whose=query.whose,
     )
     page = rows[: query.limit]
     more = None
@@ -73,9 +76,13 @@ async def find(request: ApiRequest) -> Response:
     found: Mapping[str, MatchedText] = {}
     if query.q is not None:
         found = await request.gateway.sessions.where_found(query.q, page)
+    standing = await request.gateway.sessions.standing(request.principal, page)
     listed = [
         ListedSession.seen_by(
-            request.principal, row, found=FoundReply.of(found[row.id]) if row.id in found else None
+            request.principal,
+            row,
+            standing.get(row.id),
+            found=FoundReply.of(found[row.id]) if row.id in found else None,
         )
         for row in page
     ]
@@ -93,6 +100,7 @@ async def read(request: ApiRequest) -> Response:
         SessionDetails.seen_by(
             who,
             row,
+            (await gateway.sessions.standing(who, [row])).get(row.id),
             compressed_context=render(chain[-1].summary, chain[-1]) if chain else None,
             compressed_rounds=len(chain),
             instructions=await gateway.history.instructions(who, row.id),
@@ -117,8 +125,10 @@ async def change(request: ApiRequest) -> Response:
         project_id=body.project_id,
         shared=body.shared,
         retention=SessionDays(given.archive_days, given.delete_days) if given is not None else None,
+        instructions=body.instructions,
     )
-    return json_reply(Session.seen_by(request.principal, row))
+    standing = await request.gateway.sessions.standing(request.principal, [row])
+    return json_reply(Session.seen_by(request.principal, row, standing.get(row.id)))
 
 
 async def delete(request: ApiRequest) -> Response:

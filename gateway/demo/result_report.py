@@ -10,12 +10,16 @@ from gateway.demo.question import DemoPrompt, Result, closest, is_question, memo
 from gateway.messages import shortened
 
 MAX_QUOTE, MAX_QUOTE_LINES = 500, 8
+WRAPPED = 60
+"""Characters of a line of prose that goes on in the next one: its writer wrapped it."""
+SOURCE = "— "
 MAX_LISTED = 20
 """Files, memories and passages that one answer names."""
 _ENTRY = re.compile(r"^\[\d+\] (.+)$", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6} ")
 _BLOCK = re.compile(r"\s*(?:#{1,6} |[-*+] |\d+[.)] |>|```)")
 """What begins a block of Markdown."""
+_BLANK_LINES = re.compile(r"\n{3,}")
 _MARKUP = re.compile(r"</?[a-z_]++[^>]*+>$|<!--|\|")
 
 
@@ -58,24 +62,32 @@ def _quotes(content: str) -> Iterator[str]:
     if not heads:
         yield _quote(content)
     for head, following in zip(heads[:3], [*heads[1:], None], strict=False):
-        yield _quote(content[head.end() : following.start() if following else None], f"— {head[1]}")
+        yield _quote(content[head.end() : following.start() if following else None], f"{SOURCE}{head[1]}")
 
 
 def _quote(text: str, *source: str) -> str:
     """The first lines of a passage, and where it stands. Tags and tables are left out, and a code block that
     was cut is closed, or left out where nothing of it is quoted."""
-    lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _MARKUP.match(line.strip())]
-    kept = shortened("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
+    lines = [line.rstrip() for line in text.splitlines() if not _MARKUP.match(line.strip())]
+    passage = _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+    kept = shortened("\n".join(passage.split("\n")[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
     if sum(line.lstrip().startswith("```") for line in kept) % 2:
         kept[-1:] = [] if kept[-1].lstrip().startswith("```") else [kept[-1], "```"]
     return "\n".join(_quoted([*kept, *source]))
 
 
 def _quoted(lines: Sequence[str]) -> Iterator[str]:
-    """Two blanks at the end of a line of prose begin a new one in Markdown, which else goes on in it."""
+    """Each line as a line of its own, which in Markdown two blanks at the end of one make of the next; a
+    wrapped one goes on."""
     is_code = False
+    begun = ""
     for line, following in zip_longest(lines, lines[1:]):
         is_fence = line.lstrip().startswith("```")
         is_code ^= is_fence
-        goes_on = following is not None and not _BLOCK.match(following)
-        yield f"> {line}  " if goes_on and not (is_code or is_fence or _HEADING.match(line)) else f"> {line}"
+        is_prose = bool(line) and not (is_code or is_fence or _HEADING.match(line))
+        is_followed = bool(following) and not _BLOCK.match(following or "")
+        is_wrapped = is_prose and is_followed and len(line) >= WRAPPED and not following.startswith(SOURCE)
+        begun = f"{begun} {line.lstrip()}" if begun else line
+        if not is_wrapped:
+            yield f"> {begun}  " if is_prose and is_followed else f"> {begun}".rstrip()
+            begun = ""

@@ -36,12 +36,27 @@ def shared_days(rows: Iterable[MemoryRow]) -> frozenset[str]:
 
 def line(row: MemoryRow, timed: Collection[str] = ()) -> str:
     """A memory on one line: id, type, day, content, tags; the time too on the days that are `timed`."""
-    return _line(row, masked_row(row).content, timed=timed)
+    return both_lines(row, timed)[0]
 
 
 def catalog_line(row: MemoryRow, timed: Collection[str] = ()) -> str:
     """A memory's id, type, importance, day, summary and tags."""
-    return _line(row, masked_row(row).summary, f", importance {row.importance}", timed)
+    return both_lines(row, timed)[1]
+
+
+def both_lines(row: MemoryRow, timed: Collection[str] = ()) -> tuple[str, str]:
+    """The `line` and the `catalog_line`, with one look for secrets, which takes the most of their time."""
+    shown = masked_row(row)
+    lines = _line(row, shown.content), _line(row, shown.summary, f", importance {row.importance}")
+    return with_time(lines[0], row, timed), with_time(lines[1], row, timed)
+
+
+def with_time(line: str, row: MemoryRow, timed: Collection[str]) -> str:
+    """The line of a memory with its time, if its day is one of those that are `timed`."""
+    day = _moment(row).date().isoformat()
+    if day not in timed:
+        return line
+    return line.replace(f", {day}: ", f", {_moment(row).replace(tzinfo=None).isoformat(' ', 'seconds')}: ", 1)
 
 
 def summary_line(row: MemoryRow, timed: Collection[str] = ()) -> str:
@@ -100,7 +115,7 @@ def in_form(hit: Hit, timed: Collection[str] = ()) -> str:
 
 def details(row: MemoryRow, evidence: Sequence[Evidence] = (), *, timed: Collection[str] = ()) -> str:
     """A memory with its context, decisions, references and evidence, one line each; its secrets too."""
-    lines = [_line(row, row.content, timed=timed)]
+    lines = [with_time(_line(row, row.content), row, timed)]
     lines += [f"  context: {_flat(row.context)}"] if row.context else []
     lines += [f"  decided: {_flat(decision)}" for decision in row.decisions]
     lines += [f"  see: {_flat(ref)}" for ref in row.refs]
@@ -108,14 +123,12 @@ def details(row: MemoryRow, evidence: Sequence[Evidence] = (), *, timed: Collect
     return "\n".join(lines)
 
 
-def _line(row: MemoryRow, text: str, more: str = "", timed: Collection[str] = ()) -> str:
+def _line(row: MemoryRow, text: str, more: str = "") -> str:
     tags = "".join(f" #{tag}" for tag in row.tags)
     mark = " (doubtful)" if row.status == "suppressed" or row.flagged else ""
     hidden = f" (masked: {READ_ALL})" if MASK in text else ""
     where = f" (from elsewhere: {', '.join(row.tools) or row.source})" if row.origin in ELSEWHERE else ""
     day = _moment(row).date().isoformat()
-    if day in timed:
-        day = _moment(row).replace(tzinfo=None).isoformat(" ", "seconds")
     return _flat(f"[{row.id}] {row.type}{more}, {day}: {text}{tags}{hidden}{where}{mark}")
 
 

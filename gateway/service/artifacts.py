@@ -14,6 +14,7 @@ from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.ids import now_ms
 from gateway.lexical import Sought, has, indexed, sought
+from gateway.messages import FileReading
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.service.upload_buffer import UploadBuffer
@@ -34,10 +35,11 @@ MAX_SHOWN = 1000
 
 
 class FoundArtifacts(NamedTuple):
-    """Artifacts, the newest first, and what all of their owner's take of the `quota`, in bytes. `next` is
-    before which pair to go on; None: there are no more."""
+    """Artifacts, the newest first, the session that used each last, by its ref, and what all of their owner's
+    take of the `quota`, in bytes. `next` is before which pair to go on; None: there are no more."""
 
     rows: Sequence[ArtifactRow]
+    used_in: Mapping[str, str]
     space_used: SpaceUsed
     quota: int
     next: tuple[int, str] | None
@@ -147,7 +149,9 @@ class UserArtifacts:
             if last := (taken if len(found) == limit else rows)[-1:]:
                 before = last[0].created_at, last[0].ref
         used = await self._store.space_used(who.user_id)
-        return FoundArtifacts(found, used, self._deps.settings.artifact_quota, None if is_over else before)
+        used_in = await self._store.used_in(owner, [row.ref for row in found])
+        quota, following = self._deps.settings.artifact_quota, None if is_over else before
+        return FoundArtifacts(found, used_in, used, quota, following)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """The caller's, or of a session that they may read. Raises errors.NotFound (artifact_not_found)."""
@@ -181,6 +185,10 @@ class UserArtifacts:
         if row.owner != who.user_id:  # a model is asked on its owner's account alone
             return Compacted(row, row.summary)
         return Compacted(row, await self._summariser.summary_of(row, await self._words_for(row)))
+
+    async def reading(self, row: ArtifactRow) -> FileReading | None:
+        """What the model gets of an artifact whose owner was checked before, as `Attachments.reading`."""
+        return await self._deps.attachments.reading(row)
 
     async def delete(self, who: Principal, ref: str) -> None:
         """Removes it from all sessions that use it. Raises errors.NotFound (artifact_not_found)."""

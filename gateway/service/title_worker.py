@@ -122,7 +122,7 @@ class TitleWorker:
     async def _entitle(self, turn: TurnRow, message: str) -> None:
         """Raises GatewayError; ValueError: the answer is no title."""
         session = await self._deps.sessions.get(turn.session_id, turn.session_owner)
-        former = title_from_message(message)
+        former = title_from_message(message, turn.attachments)
         if former is None or session.title_by is not None or session.title != former:
             return  # a person was faster
         settings, began, spent = self._deps.settings, now_ms(), UsageSum()

@@ -256,6 +256,7 @@ def _end(answer: Answer, request: ModelRequest, ttft_ms: int | None, duration_ms
     cost = cost_of(answer.model or request.model, answer.usage) if answer.usage is not None else None
     return IterationEnd(
         stop_reason=answer.stop_reason or "unknown",
+        stop_sequence=answer.stop_sequence,
         usage=answer.usage,
         cost=cost,
         ttft_ms=ttft_ms,

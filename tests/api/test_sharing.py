@@ -60,6 +60,38 @@ async def test_members_read_what_is_shared_and_nobody_else_does(guarded: Client)
         assert (await team.ask(who, "GET", listed)).json()["sessions"] == []
 
 
+@pytest.mark.parametrize(
+    ("who", "shared", "may"),
+    [
+        ("ada", "read", None),
+        ("bob", "read", ["read"]),
+        ("bob", "write", ["read"]),
+        ("carl", "read", ["read"]),
+        ("carl", "write", ["read", "write"]),
+        ("dora", "read", ["read", "manage"]),
+        ("dora", "write", ["read", "write", "manage"]),
+    ],
+)
+async def test_each_is_told_whose_it_is_through_which_project_and_what_they_may(
+    guarded: Client, who: str, shared: str, may: list[str] | None
+) -> None:
+    """In the list, and of the session itself. A dialog, or the page, offers no more than that."""
+    team = await Team(guarded).begin()
+    await team.chat("ada", "/say hello", "s")
+    await team.share("s", shared=shared)
+    whose = "mine" if who == "ada" else "others"
+    (row,) = (await team.ask(who, "GET", f"/api/sessions?whose={whose}")).json()["sessions"]
+    read = (await team.ask(who, "GET", "/api/sessions/s")).json()
+    for seen in (row, read):
+        assert seen["shared_in"] == "Apollo"
+        told = (None, None) if who == "ada" else ("ada", may)
+        assert (seen.get("shared_by"), seen.get("may")) == told
+    renamed = await team.ask(who, "PATCH", "/api/sessions/s", {"title": "another"})
+    assert (renamed.status_code == 200) == (may is None or "manage" in may)
+    sent = await team.ask(who, "POST", "/api/sessions/s/turns", {"message": "/say mine"})
+    assert (sent.status_code == 202) == (may is None or "write" in may)
+
+
 async def test_what_is_shared_is_searched_in_the_project_that_is_named(guarded: Client) -> None:
     """The passage is told with it, whosever session it is in."""
     team = await Team(guarded).begin()

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -130,7 +130,7 @@ async def test_to_who_is_no_member_it_is_as_absent_as_one_that_never_was(storage
     asked: list[Callable[[str], Awaitable[object]]] = [
         lambda name: projects.get(name, EVE),
         lambda name: projects.members(name, EVE),
-        lambda name: projects.rename(name, "mine", by=EVE),
+        lambda name: projects.change(name, EVE, name="mine"),
         lambda name: projects.delete(name, by=EVE),
         lambda name: put(storage, replace(member(EVE, "owner", EVE), project_id=name), most=MOST),
         lambda name: projects.remove_member(name, EVE, by=EVE),
@@ -154,7 +154,7 @@ async def test_owners_alone_change_it(storage: Storage) -> None:
     await put(storage, member(BOB, "editor"), most=MOST)
 
     for change in (
-        storage.projects.rename(APOLLO.id, "mine", by=BOB),
+        storage.projects.change(APOLLO.id, BOB, name="mine"),
         storage.projects.delete(APOLLO.id, by=BOB),
         put(storage, member(BOB, "owner", BOB), most=MOST),
         storage.projects.remove_member(APOLLO.id, ADA, by=BOB),
@@ -163,7 +163,7 @@ async def test_owners_alone_change_it(storage: Storage) -> None:
             await change
         assert refused.value.code == "not_project_owner"
 
-    assert await storage.projects.rename(APOLLO.id, "阿波罗", by=ADA) == replace(APOLLO, name="阿波罗")
+    assert await storage.projects.change(APOLLO.id, ADA, name="阿波罗") == replace(APOLLO, name="阿波罗")
     await storage.projects.remove_member(APOLLO.id, BOB, by=BOB)
     assert [each.user_id for each in await storage.projects.members(APOLLO.id, ADA)] == [ADA]
 
@@ -238,6 +238,39 @@ async def test_a_shared_session_is_something_to_members_of_its_project(storage: 
     await storage.projects.remove_member(APOLLO.id, ADA, by=BOB)
     assert await access("s", BOB) is None
     assert (await storage.sessions.get("s", ADA)).shared is None
+
+
+async def test_what_others_share_is_one_list_over_all_projects(storage: Storage) -> None:
+    """With pages and with a search; without one's own, what is private there, and what a stranger shares."""
+    zeus = replace(APOLLO, id="p_2", name="Zeus")
+    for project in (APOLLO, zeus):
+        await storage.projects.add(project, most=MOST)
+        await put(storage, replace(member(BOB, "editor"), project_id=project.id), most=MOST)
+    made: list[tuple[str, str, Project, Sharing]] = [
+        ("first", ADA, APOLLO, "read"),
+        ("second", ADA, zeus, "write"),
+        ("kept", ADA, zeus, "none"),
+        ("own", BOB, zeus, "read"),
+    ]
+    for at, (name, owner, project, shared) in enumerate(made):
+        await storage.sessions.create(name, owner, f"launch {name}", at)
+        await storage.sessions.change(name, owner, at, project_id=project.id, shared=shared)
+
+    async def listed(user: str, **given: Any) -> list[str]:
+        return [row.id for row in await storage.sessions.list(user, **{"limit": 9, **given})]
+
+    assert await listed(BOB, whose="others") == ["second", "first"]
+    assert await listed(BOB, whose="others", limit=1, before=(1, "second")) == ["first"]
+    assert await listed(BOB, whose="others", query="launch") == ["second", "first"]
+    assert await listed(BOB, whose="others", project_id=zeus.id) == ["second"]
+    assert await listed(BOB, whose="all") == ["own", "second", "first"]
+    assert await listed(BOB, whose="all", query="launch") == ["own", "second", "first"]
+    assert await listed(BOB, whose="mine", project_id=zeus.id) == await listed(BOB) == ["own"]
+    assert await listed(ADA, whose="others") == ["own"]
+    assert await listed(EVE, whose="all") == await listed(EVE, whose="others", query="launch") == []
+
+    await storage.projects.remove_member(zeus.id, BOB, by=ADA)
+    assert await listed(BOB, whose="others", query="launch") == ["first"]
 
 
 async def test_what_is_shared_is_found_by_its_words_among_what_the_project_has(storage: Storage) -> None:
@@ -405,3 +438,46 @@ async def test_a_decision_of_who_may_not_write_any_more_is_taken_back(storage: S
     assert (first.verdict, second.verdict) == (None, replace(APPROVED, by=ADA))
     with pytest.raises(NotFound):
         await storage.approvals.decide(rows[0], replace(APPROVED, by=BOB))
+
+
+async def test_a_list_of_projects_has_the_order_that_its_reader_gives_it(storage: Storage) -> None:
+    """Others' lists stay as they are; what is not named comes behind, the oldest first."""
+    projects = storage.projects
+    made = [replace(APOLLO, id=f"p_{number}", created_at=number) for number in range(1, 5)]
+    for each in made:
+        await projects.add(each, most=9)
+    await put(storage, member(BOB))
+
+    await projects.arrange(ADA, ["p_3", "p_9", "p_1"])
+    assert [each.project.id for each in await projects.list(ADA)] == ["p_3", "p_1", "p_2", "p_4"]
+    await projects.arrange(ADA, ["p_4"])
+    assert [each.project.id for each in await projects.list(ADA)] == ["p_4", "p_1", "p_2", "p_3"]
+    assert [each.project.id for each in await projects.list(BOB)] == ["p_1"]
+
+
+async def test_a_session_leaves_a_project_and_is_private_then(storage: Storage) -> None:
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.sessions.create("s", ADA, None, 5)
+    await storage.sessions.change("s", ADA, 6, project_id=APOLLO.id, shared="write")
+    await put(storage, member(BOB))
+
+    changed = await storage.sessions.change("s", ADA, 7, project_id="")
+
+    assert (changed.project_id, changed.shared) == (None, None)
+    assert await storage.projects.access("s", BOB) is None
+    with pytest.raises(Conflict):
+        await storage.sessions.change("s", ADA, 8, project_id="", shared="read")
+
+
+async def test_instructions_of_a_project_are_its_owners_to_write(storage: Storage) -> None:
+    projects = storage.projects
+    await projects.add(APOLLO, most=MOST)
+    await put(storage, member(BOB, "editor"))
+
+    changed = await projects.change(APOLLO.id, ADA, instructions="Be brief.")
+    with pytest.raises(Forbidden):
+        await projects.change(APOLLO.id, BOB, instructions="Be long.")
+
+    assert changed == replace(APOLLO, instructions="Be brief.")
+    assert (await projects.get(APOLLO.id, BOB)).project.instructions == "Be brief."
+    assert await projects.change(APOLLO.id, ADA, instructions="") == APOLLO

@@ -223,6 +223,15 @@ async def test_a_long_message_is_answered(send: Send, before: str, piece: str) -
     assert json.loads(received.body)["type"] in ("message", "error")
 
 
+async def test_a_wrapped_paragraph_flows_and_its_source_stands_below(send: Send) -> None:
+    """Documents are wrapped at some column, which is no place for a line of an answer to end."""
+    first = "Send the number of the last event that you saw, as Last-Event-ID or"
+    found = f"[1] streaming.md\n{first}\nwith ?after=42.\n\n{first}\n\nThat is all."
+    answer = await after_the_tools(send, "How do I resume a stream?", {"search_docs": found})
+    wrapped = f"> {first} with ?after=42.\n>\n> {first}\n>\n> That is all.  \n> — streaming.md"
+    assert wrapped in answer.text
+
+
 async def test_a_long_result_is_quoted(send: Send) -> None:
     """A tool result of one long line that looks like a tag is read once."""
     async with asyncio.timeout(TIMEOUT):

@@ -190,7 +190,7 @@ class TaskStream:
             "messageId": name,
             **self._named,
             "role": "ROLE_USER",
-            "parts": [{"text": began.data["input"]}, *files],
+            "parts": [*([{"text": text}] if (text := began.data["input"]) or not files else []), *files],
         }
 
     def _file(self, artifact: Data) -> Json:

@@ -113,6 +113,10 @@ class ArtifactReader(Protocol):
         """Those of `refs` that the session uses, whose owner was checked before."""
         ...
 
+    async def used_in(self, owner: str, refs: Collection[str]) -> Mapping[str, str]:
+        """The last used of the owner's sessions that use each of `refs`; without those that none uses."""
+        ...
+
     async def space_used(self, owner: str) -> SpaceUsed:
         """The space of the owner's artifacts."""
         ...

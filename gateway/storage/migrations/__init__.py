@@ -35,7 +35,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0040"
+HEAD = "0042"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

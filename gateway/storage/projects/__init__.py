@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from gateway.storage.sessions import Shared
+from gateway.storage.sessions import SessionRow, Shared
 from gateway.storage.turns import TurnRow
 
 ProjectKind = Literal["project", "household"]
 ProjectRole = Literal["owner", "editor", "reader"]
 Sharing = Shared | Literal["none"]
 Need = Literal["read", "write", "manage", "own"]
+NEEDS: tuple[Need, ...] = ("read", "write", "manage", "own")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A row of its own. `created_at` is in Unix milliseconds."""
+    """A row of its own. `created_at` is in Unix milliseconds; `instructions` are those with which sessions
+    begin that are made in it."""
 
     id: str
     tenant: str
@@ -25,6 +27,7 @@ class Project:
     name: str
     created_by: str
     created_at: int
+    instructions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,22 @@ class SessionAccess(NamedTuple):
         return need == "manage" and self.role == "owner"
 
 
+class Standing(NamedTuple):
+    """How a session that others see too stands for somebody who asks: what they may do with it, and the
+    project in which it is shared; None: they are in it no more."""
+
+    may: tuple[Need, ...]
+    project: Project | None
+
+    @classmethod
+    def of(cls, row: SessionRow, user_id: str, found: Membership | None) -> "Standing":
+        project = found.project if found is not None else None
+        if row.owner == user_id:
+            return cls(NEEDS, project)
+        access = SessionAccess(row.owner, found.role if found is not None else "reader", row.shared or "read")
+        return cls(tuple(need for need in NEEDS if access.may(need)), project)
+
+
 def member_handle(project_id: str, user_id: str) -> str:
     """What stands for a member in the events of sessions that are shared: their name can leave no archive and
     no copy again. It is told with the project's members; alone it names nobody, as ids of projects are
@@ -103,14 +122,23 @@ class Projects(Protocol):
     async def get(self, project_id: str, user_id: str) -> Membership: ...
 
     async def list(self, user_id: str) -> Sequence[Membership]:
-        """Those of which the user is a member, the oldest first."""
+        """Those of which the user is a member: in the order that they gave them, then the oldest first."""
         ...
 
     async def members(self, project_id: str, user_id: str) -> Sequence[Member]:
         """All of them, as a member may see them: those that were added first in front."""
         ...
 
-    async def rename(self, project_id: str, name: str, by: str) -> Project: ...
+    async def change(
+        self, project_id: str, by: str, *, name: str | None = None, instructions: str | None = None
+    ) -> Project:
+        """Another name, other instructions ("": none); None: that stays."""
+        ...
+
+    async def arrange(self, user_id: str, project_ids: Sequence[str]) -> None:
+        """The order of the user's own list; others come behind these. Projects of which they are no member
+        are passed over."""
+        ...
 
     async def delete(self, project_id: str, by: str) -> Sequence[TurnRow]:
         """Removes it with its members. Sessions that were shared in it stay with their owners, and are

@@ -4,6 +4,8 @@ import type { Call, Skill, StepTrace, TurnWarning } from "@chat-gateway/client";
 import { memo } from "react";
 
 import { useSettings } from "../settings";
+import { useMayWrite } from "../sidebar/shared-chats";
+import { useApp } from "../state";
 import { ApprovalCard, DecisionLine } from "./ApprovalCard";
 import { ArtifactCard } from "./ArtifactCard";
 import { useSpeech } from "./speech";
@@ -28,6 +30,8 @@ export const CallView = memo(function CallView({ session, turn, call, isOver }: 
   const speech = useSpeech();
   const { words } = speech;
   const isAll = useSettings(({ detail }) => detail === "all");
+  const isReplay = useApp(({ replay }) => replay !== null);
+  const mayWrite = useMayWrite(session);
   const { name, state, result, response, request } = call;
   const isOpen = WAITING.has(state) && !isOver;
   const isTrouble = !WAITING.has(state) && state !== "ok";
@@ -43,7 +47,7 @@ export const CallView = memo(function CallView({ session, turn, call, isOver }: 
         {result?.steps && result.steps.length > 0 && <Steps steps={result.steps} />}
       </details>
       {isOpen && call.progress?.progress !== undefined && <progress value={call.progress.progress} max={1} aria-label={name} />}
-      {state === "awaiting_approval" && request && !isOver && <ApprovalCard session={session} turn={turn} call={call} />}
+      {state === "awaiting_approval" && request && !isOver && (isReplay || mayWrite) && <ApprovalCard session={session} turn={turn} call={call} />}
       {state === "awaiting_result" && !isOver && <p className="note client">{speech.fill(words.runsOnClient, { name })}</p>}
       {response && <DecisionLine session={session} response={response} />}
       {call.parts.map((part) => {

@@ -3,6 +3,7 @@
 import type { Memory, Turn } from "@chat-gateway/client";
 import { useState } from "react";
 
+import { useMayWrite } from "../sidebar/shared-chats";
 import { app, client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { fill, useSpeech, type Words } from "./speech";
@@ -24,7 +25,7 @@ export function MemoryCard({ data }: { readonly data: Memory }) {
   const [trouble, setTrouble] = useState<unknown>(null);
   const { op, memory_id: id, version, reason, quarantined, cause, sources } = data;
   const [isDone, setDone] = useState(false); // the event that tells it is under way
-  const isReplay = useApp(({ replay }) => replay !== null);
+  const mayWrite = useMayWrite(useApp(({ conversation }) => conversation.sessionId ?? null));
   const newest = useApp(({ conversation }) => conversation.memories.get(id)) ?? data;
   const isGone = newest !== data && (newest.op === "forgotten" || newest.op === "erased");
   const decide = async (verb: "forget" | "confirmMemory") => {
@@ -38,7 +39,7 @@ export function MemoryCard({ data }: { readonly data: Memory }) {
     setDone(true);
   };
   const canRestore = op === "forgotten" || isCorrection;
-  const isNewest = newest === data && !isDone && !isReplay;
+  const isNewest = newest === data && !isDone && mayWrite;
   const spoken = isGone && op === "remembered" ? words.undone
     : newest !== data && newest.op === "restored" && canRestore ? spokenOf(newest, words)
     : newest !== data && newest.op === "confirmed" ? spokenOf({ op: "confirmed", content: data.content ?? "" }, words) : spokenOf(data, words);

@@ -104,11 +104,15 @@ function forget(): void {
 }
 
 function show(events: readonly Event[], recording: string | null): void {
-  const { conversation, events: known, state, error, link } = live();
+  const before = live();
   player = new Player(events);
   player.play();
   app.set({
-    ...NOTHING, conversation: emptyConversation(), state: "ready", replay: { live: { conversation, events: known, state, error, link }, isFile: recording !== null },
+    ...NOTHING, conversation: emptyConversation(), state: "ready",
+    replay: {
+      live: { conversation: before.conversation, events: before.events, state: before.state, error: before.error, link: before.link, details: before.details },
+      recording,
+    },
   });
   replay.set({ recording, playing: player.get() });
   draw();

@@ -4,8 +4,12 @@ import type { api } from "@chat-gateway/client";
 import { Braces, Code2, Download, Eye, EyeOff, File as FileIcon, FileText, Image, ScrollText, Sheet, Trash2 } from "lucide-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 
-import { markGone } from "../conversation/artifact-files";
+import { isPicture, LARGEST_PREVIEW, markGone } from "../conversation/artifact-files";
+import { enlarge } from "../conversation/enlarged";
+import { Picture } from "../conversation/Picture";
+import { words as pictureTable } from "../conversation/picture-words";
 import { hashOf, NEW_CHAT } from "../page-address";
+import { PreviewButton } from "../preview/PreviewButton";
 import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
 import { canShow, Preview } from "./artifacts/Preview";
@@ -98,9 +102,12 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
   const time = useTime();
   const [isShown, setShown] = useState(false);
   const [isAsked, ask] = useState(false);
-  const { ref, kind, size, lines, summary, created_at: at, session_id: session } = artifact;
+  const { ref, kind, size, lines, summary, created_at: at, session_id: made, used_in: session = made } = artifact;
   const name = nameOf(artifact);
   const Icon = ICONS[kind];
+  const [isBroken, setBroken] = useState(false);
+  const hasThumbnail = !isBroken && isPicture(artifact, LARGEST_PREVIEW);
+  const { enlarge: toEnlarge } = useWords(pictureTable);
   const label = (action: string) => words.actionOf(action, name);
   const remove = () => attempt(async () => {
     try {
@@ -116,7 +123,11 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
   return (
     <li className="card artifact-card">
       <div className="card-head">
-        <Icon aria-hidden="true" />
+        {hasThumbnail ? (
+          <button type="button" className="thumbnail" aria-label={toEnlarge(name)} title={toEnlarge(name)} onClick={() => enlarge([artifact], artifact)}>
+            <Picture file={artifact} onTrouble={() => setBroken(true)} />
+          </button>
+        ) : <Icon aria-hidden="true" />}
         <b className="name" dir="auto" title={ref}>{name}</b>
         <small>{[words.kinds[kind], length, sizeText(size, language), time(at)].filter(Boolean).join(" · ")}
           {session !== undefined && <> · <a href={hashOf({ ...NEW_CHAT, session })}>{words.inChat}</a></>}</small>
@@ -128,6 +139,7 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
             {isShown ? <EyeOff aria-hidden="true" /> : <Eye aria-hidden="true" />}{isShown ? words.hide : words.show}
           </button>
         )}
+        <PreviewButton file={artifact} name={name} />
         <button type="button" className="small" aria-label={label(common.download)} onClick={() => void attempt(async () => {
           const file = await client.artifact(ref);
           saveFile(file, artifact.name ?? file.name);

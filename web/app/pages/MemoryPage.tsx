@@ -9,6 +9,7 @@ import { saveFile, completeExport } from "../downloads";
 import { Deleted } from "./memory/Deleted";
 import { MemoryForm } from "./memory/MemoryForm";
 import { MemoryRow } from "./memory/MemoryRow";
+import { words as verbTable } from "./memory/verb-words";
 import { Profiles } from "./memory/Profiles";
 import { usePageStatus } from "./page-status";
 import { StatusLine } from "./StatusLine";
@@ -31,6 +32,7 @@ interface List {
 
 export default function MemoryPage() {
   const { memory: words, ...common } = useWords(table);
+  const verbs = useWords(verbTable);
   const { status, report, attempt } = usePageStatus();
   const [which, setWhich] = useState<Which>("all");
   const [query, setQuery] = useState("");
@@ -69,11 +71,16 @@ export default function MemoryPage() {
     setList((known) => known && { ...known, memories: known.memories.map((each) => each.id === memory.id ? memory : each) });
     count();
   };
-  const gone = (id: string, text: string) => {
+  const gone = (id: string, text: string, bringBack?: () => Promise<unknown>) => {
     setList((known) => known && {
       ...known, memories: known.memories.filter((each) => each.id !== id), deleted: known.deleted.filter((each) => each.id !== id),
     });
-    report(text);
+    report(text, bringBack && (() => void attempt(async () => {
+      await bringBack();
+      await show();
+      count();
+      return verbs.broughtBack;
+    })));
     count();
     search.current?.focus();
   };

@@ -27,7 +27,7 @@ const ADA: api.Caller = {
   scopes: ["chat", "read"],
   has_key: true, signed_in: false,
   is_admin: false,
-  is_operator: false,
+  is_operator: false, public_links: false,
   models: ["m"],
 };
 
@@ -175,7 +175,7 @@ describe("files", () => {
     await screen.findByText("10 B of 100 B taken");
     fireEvent.click(screen.getByRole("button", { name: "Delete: sample_orders · ART-1" }));
     fireEvent.click(screen.getByRole("button", { name: "Delete for good: sample_orders · ART-1" }));
-    await screen.findByText("Nothing is kept here yet");
+    await screen.findByText("No files yet");
   });
 });
 
@@ -247,7 +247,7 @@ describe("the inbox", () => {
     fireEvent.click(screen.getByRole("button", { name: "Approve" }));
     await waitFor(() => expect(asked.find(({ route }) => route.startsWith("POST"))?.body).toEqual({ decision: "approve", scope: "once" }));
     chats.store.set({ approvals: [] });
-    await screen.findByText("Nothing waits for you");
+    await screen.findByText("Nothing is waiting for you");
   });
 
   test("what was allowed for longer can be taken back", async () => {

@@ -1,13 +1,15 @@
-// The title of the session on the screen, and what can be done with it.
+// The title of the session on the screen, whose it is where others see it too, and what can be done with it.
 
-import { Ellipsis } from "lucide-react";
-import { useEffect, useState } from "react";
+import { Ellipsis, Users } from "lucide-react";
 
-import { client, useApp, useWords } from "../state";
-import { useStore } from "../store";
+import { pageSettings } from "../page-settings";
+import { useApp, useWords } from "../state";
 import { useActions } from "./actions";
-import { type Chat, chats } from "./chats";
+import type { Chat } from "./chats";
 import { Menu } from "./Menu";
+import { may, useChat } from "./shared-chats";
+import { shownTitle } from "./title";
+import { words as shareWords } from "./share-words";
 import { words as table } from "./sidebar-words";
 
 export interface ChatMenuProps {
@@ -16,28 +18,27 @@ export interface ChatMenuProps {
 
 export function ChatMenu({ session }: ChatMenuProps) {
   const words = useWords(table);
-  const listed = useStore(chats.store, (state) => state.chats.find(({ id }) => id === session));
-  const [read, setRead] = useState<Chat | null>(null);
+  const chat = useChat(session);
   const isThere = useApp((state) => state.state !== "gone");
-  const isMissing = listed === undefined && read?.id !== session;
-  useEffect(() => {
-    if (!isMissing) return;
-    let isHere = true;
-    client.session(session).then((chat) => isHere && setRead(chat), () => undefined); // the conversation tells what is wrong
-    return () => { isHere = false; };
-  }, [session, isMissing]);
-  const chat = listed ?? (read?.id === session ? read : null);
-  if (!chat || !isThere) return <h1 className="title">{chat?.title}</h1>;
+  const title = chat && shownTitle(chat, "");
+  if (!chat || !isThere) return <h1 className={title ? "title" : "unseen"} dir="auto">{title ? title : pageSettings.name}</h1>; // an empty one is no heading
   return <Titled chat={chat} untitled={words.untitled} />;
 }
 
 function Titled({ chat, untitled }: { readonly chat: Chat; readonly untitled: string }) {
   const words = useWords(table);
-  const { actions, dialog } = useActions(chat);
-  const title = chat.title ?? untitled;
+  const sharing = useWords(shareWords);
+  const { actions, ask, dialog } = useActions(chat);
+  const title = shownTitle(chat, untitled);
+  const whose = chat.shared === undefined ? null
+    : chat.shared_by === undefined ? sharing.sharedIn(chat.shared_in)
+      : [sharing.whose(chat.shared_by, chat.shared_in), may(chat, "write") ? "" : sharing.readOnly].filter(Boolean).join(" · ");
   return (
     <>
-      <h1 className="title" dir="auto" title={title}>{title}</h1>
+      <div className="titled">
+        <h1 className="title" dir="auto" title={title}>{title}</h1>
+        {whose !== null && <button type="button" className="whose" title={sharing.people} onClick={() => ask("share")}><Users aria-hidden="true" /><span dir="auto">{whose}</span></button>}
+      </div>
       <Menu label={words.actions(title)} icon={<Ellipsis />} actions={actions} />
       {dialog}
     </>

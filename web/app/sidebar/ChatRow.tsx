@@ -1,14 +1,16 @@
 // A chat in the list: its title, how it stands, and a menu of what can be done with it.
 
-import { Ellipsis } from "lucide-react";
+import { Ellipsis, Users } from "lucide-react";
 import { memo } from "react";
 
 import { hashOf, NEW_CHAT } from "../page-address";
 import { go, useWords } from "../state";
 import { useActions } from "./actions";
-import type { Chat } from "./chats";
+import { type Chat, CHAT_TYPE } from "./chats";
 import { Menu } from "./Menu";
 import { MarkedText } from "./MarkedText";
+import { words as shareWords } from "./share-words";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
 
 interface Props {
@@ -25,14 +27,16 @@ interface Props {
 export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, isStop, onChosen }: Props) {
   const words = useWords(table);
   const { actions, ask, dialog } = useActions(chat);
-  const title = chat.title ?? words.untitled;
+  const sharing = useWords(shareWords);
+  const isShared = chat.shared !== undefined && chat.shared_by === undefined;
+  const title = shownTitle(chat, words.untitled);
   const { found } = chat;
   const place = { session: chat.id, turn: found?.turn_id ?? null };
   // Renamed since it was found, it has no marks.
   const pieces = found?.title?.map(({ text }) => text).join("") === title ? found.title : [{ text: title, hit: false }];
   const state = status === "running" ? "running" : status === undefined ? isUnread ? "unread" : null : "waiting";
   return (
-    <li className="chat-row" data-chat={chat.id} data-open={isOpen}>
+    <li className="chat-row" data-chat={chat.id} data-open={isOpen} onDragStart={(event) => event.dataTransfer.setData(CHAT_TYPE, chat.id)}>
       <a
         href={hashOf({ ...NEW_CHAT, ...place }) || "#"} aria-current={isOpen ? "page" : undefined} tabIndex={isStop ? 0 : -1}
         onClick={(event) => {
@@ -49,8 +53,12 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, i
         }}
       >
         <span className="chat-title" dir="auto"><MarkedText spans={pieces} /></span>
+        {chat.shared_by !== undefined && <span className="chat-snippet" dir="auto">{sharing.whose(chat.shared_by, chat.shared_in)}</span>}
         {found?.text && <span className="chat-snippet" dir="auto"><MarkedText spans={found.text} /></span>}
-        {state && <span className="chat-state" data-state={state} title={words[state]}><span className="unseen">{words[state]}</span></span>}
+        <span className="chat-marks">
+          {isShared && <span title={sharing.sharedIn(chat.shared_in)}><Users aria-hidden="true" /><span className="unseen">{sharing.sharedIn(chat.shared_in)}</span></span>}
+          {state && <span className="chat-state" data-state={state} title={words[state]}><span className="unseen">{words[state]}</span></span>}
+        </span>
       </a>
       <Menu label={words.actions(title)} icon={<Ellipsis />} actions={actions} tabIndex={isStop ? 0 : -1} />
       {dialog}

@@ -4,26 +4,50 @@ import { openTurn } from "@chat-gateway/client";
 import { useEffect } from "react";
 import { flushSync } from "react-dom";
 
+import { caller } from "../caller";
 import { show, toggle } from "../regions";
-import { useLanguage } from "../settings";
+import { isDeveloperNow, useLanguage } from "../settings";
 import { app, go, useApp, useWords } from "../state";
 import { useStore } from "../store";
 import { chats } from "./chats";
-import { commandOf, type Command, commands, isMac } from "./commands";
+import { commandOf, type Command, commands, commandsOf, isMac } from "./commands";
 import { Shortcuts } from "./Shortcuts";
 import { Palette } from "./Palette";
-import { titleOf } from "./title";
+import { printWhole } from "./actions";
+import { useChat } from "./shared-chats";
+import { shownTitle, titleOf } from "./title";
 import { words as table } from "./sidebar-words";
 
 export function Commands() {
   const open = useStore(commands, (state) => state.open);
   useEffect(() => chats.watch(), []);
+  useShared();
   useEffect(listen, []);
   useSeen();
   useNews();
   useTitle();
   if (open === "palette") return <Palette />;
   return open === "keys" ? <Shortcuts /> : null;
+}
+
+const SHARED_MS = 60_000;
+
+// What others share is asked for where there are others, also when the reader comes back to the tab.
+function useShared(): void {
+  const isOfMany = useStore(caller, ({ me }) => me?.has_key === true);
+  useEffect(() => {
+    if (!isOfMany) return undefined;
+    const look = () => {
+      if (!document.hidden) void chats.readShared();
+    };
+    look();
+    const timer = setInterval(look, SHARED_MS);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [isOfMany]);
 }
 
 const FIRST_NEWS_MS = 200;
@@ -34,6 +58,10 @@ const DOES: Readonly<Record<Command, () => void>> = {
   palette: () => commands.set({ open: commands.get().open === "palette" ? null : "palette" }),
   thisList: () => commands.set({ open: "keys" }),
   newChat: () => go({}),
+  print: () => {
+    if (app.get().conversation.path.length > 0 && app.get().place.page === null) printWhole();
+    else print();
+  },
   toggleSidebar: () => toggle("sidebar"),
   toggleInspector: () => toggle("inspector"),
   focusMessage: () => document.querySelector<HTMLElement>("#conversation textarea")?.focus(),
@@ -58,7 +86,7 @@ function listen(): () => void {
     const isWriting = at?.closest("input, textarea, select, [contenteditable], [role=menu], dialog") != null;
     const command = commandOf(event, { isWriting, singleKeys, isMac: isMac() });
     const isFree = open === null ? document.querySelector("dialog[open]") === null : command === "palette";
-    if (command === null || !isFree) return;
+    if (command === null || !isFree || !commandsOf(isDeveloperNow()).includes(command)) return;
     event.preventDefault();
     run(command);
   }, { signal: ending.signal });
@@ -128,9 +156,10 @@ function useTitle(): void {
   const language = useLanguage();
   const place = useApp((state) => state.place);
   const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
-  const chat = useStore(chats.store, (state) => state.chats.find(({ id }) => id === place.session));
+  const chat = useChat(place.session);
   const isOpen = place.session !== null && place.page === null;
-  const name = isOpen && chat ? chat.title ?? words.untitled : null;
+  const recording = useApp((state) => state.replay?.recording ?? null);
+  const name = !isOpen ? null : recording ?? (chat ? shownTitle(chat, words.untitled) : null);
   useEffect(() => {
     document.title = titleOf({ name, page: place.page, waiting, language });
   }, [name, place.page, waiting, language]);

@@ -19,7 +19,7 @@ for (const [button, route] of [["Accept Apollo", "POST /api/invitations/p_1/acce
     const answers: Record<string, unknown> = { "GET /api/invitations": { invitations: [APOLLO] }, [route]: undefined };
     const asked = fakeServer(answers);
     render(<Invitations />);
-    await screen.findByText("bob asks you into Apollo, as editor.");
+    await screen.findByText("bob invites you to Apollo as editor.");
     answers["GET /api/invitations"] = { invitations: [] };
     fireEvent.click(screen.getByRole("button", { name: button }));
     await waitFor(() => expect(asked.map((each) => each.route)).toContain(route));

@@ -2,7 +2,7 @@
 
 import type { api } from "@chat-gateway/client";
 import { X } from "lucide-react";
-import { type SyntheticEvent, useCallback, useEffect, useState } from "react";
+import { type ReactNode, type SyntheticEvent, useCallback, useEffect, useId, useState } from "react";
 
 import { caller } from "../caller";
 import { Dialog } from "../Dialog";
@@ -12,10 +12,14 @@ import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
 import { useStore } from "../store";
 import { type Chat, chats } from "./chats";
+import { may } from "./shared-chats";
+import { shownTitle } from "./title";
 import { words as table } from "./share-words";
 
 type Role = api.RoleBody["role"];
 const ROLES: readonly Role[] = ["reader", "editor", "owner"];
+const LEVELS = ["none", "read", "write"] as const;
+const NEW = "new"; // no id of a project
 
 interface Props {
   readonly chat: Chat;
@@ -28,7 +32,6 @@ export function ShareDialog({ chat, onClose }: Props) {
   const [projects, setProjects] = useState<readonly api.ProjectReply[]>([]);
   const [chosen, choose] = useState(chat.project_id ?? "");
   const [shared, setShared] = useState(chat.shared);
-  const isShared = shared !== undefined;
   const [trouble, setTrouble] = useState("");
   const attempt = useCallback((act: () => Promise<unknown>) => act().then(
     () => setTrouble(""),
@@ -37,44 +40,41 @@ export function ShareDialog({ chat, onClose }: Props) {
   const read = useCallback(() => attempt(async () => setProjects((await client.projects()).projects)), [attempt]);
   useEffect(() => void read(), [read]);
   const project = projects.find(({ id }) => id === chosen);
-  const isOwn = chat.shared_by === undefined;
-  const share = (wanted: Chat["shared"]) => attempt(async () => {
-    await chats.change(chat.id, { project_id: chosen, shared: wanted ?? "none" });
-    setShared(wanted);
+  const isOwn = may(chat, "own");
+  const share = (wanted: (typeof LEVELS)[number]) => attempt(async () => {
+    await chats.change(chat.id, { project_id: chosen, shared: wanted });
+    setShared(wanted === "none" ? undefined : wanted);
   });
   return (
-    <Dialog title={words.title} onClose={onClose}>
-      {!isOwn && <p>{words.by(chat.shared_by, shared === "write")}</p>}
-      <label className="field">{words.project}
-        <select value={project?.id ?? ""} disabled={!isOwn || isShared} data-first onChange={({ target }) => choose(target.value)}>
-          <option value="">{words.none}</option>
-          {projects.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
-        </select>
-      </label>
-      {isOwn && !isShared && (
-        <NameForm label={words.newProject} act={words.create} onDone={(name) => attempt(async () => {
+    <Dialog title={isOwn ? words.title : words.theirTitle} className="sharing" onClose={onClose}>
+      {isOwn ? (
+        <label className="field">{words.project}
+          <select value={chosen === NEW ? NEW : project?.id ?? ""} disabled={shared !== undefined} data-first onChange={({ target }) => choose(target.value)}>
+            <option value="">{words.none}</option>
+            {projects.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
+            <option value={NEW}>{words.newProject}</option>
+          </select>
+        </label>
+      ) : <p>{words.by(chat.shared_by ?? "", may(chat, "write"))}</p>}
+      {chosen === NEW && (
+        <NameForm label={words.name} act={words.create} onDone={(name) => attempt(async () => {
           const made = await client.createProject({ name });
           await read();
           choose(made.id);
         })} />
       )}
-      {project && (
-        <>
-          {isOwn && project.role !== "reader" && (
-            <label className="check">
-              <input type="checkbox" checked={isShared} onChange={({ target }) => void share(target.checked ? "read" : undefined)} /> {words.isShared}
-              <small className="hint">{words.hint}</small>
+      {project && isOwn && project.role !== "reader" && (
+        <fieldset className="choices">
+          <legend>{words.access}</legend>
+          {LEVELS.map((level) => (
+            <label key={level} className="explained">
+              <input type="radio" name="shared" checked={(shared ?? "none") === level} onChange={() => void share(level)} />
+              <span>{words.levels[level]}{words.levelHints[level] !== "" && <small>{words.levelHints[level]}</small>}</span>
             </label>
-          )}
-          {isOwn && isShared && (
-            <label className="check">
-              <input type="checkbox" checked={shared === "write"} onChange={({ target }) => void share(target.checked ? "write" : "read")} /> {words.isWritten}
-              <small className="hint">{words.writtenHint}</small>
-            </label>
-          )}
-          <Members key={project.id} project={project} attempt={attempt} onChange={read} />
-        </>
+          ))}
+        </fieldset>
       )}
+      {project && <Members key={project.id} project={project} attempt={attempt} onChange={read} onLeave={onClose} />}
       <p role="alert" className="trouble">{trouble}</p>
     </Dialog>
   );
@@ -84,9 +84,10 @@ interface MembersProps {
   readonly project: api.ProjectReply;
   readonly attempt: (act: () => Promise<unknown>) => Promise<void>;
   readonly onChange: () => Promise<void>;
+  readonly onLeave: () => void;
 }
 
-function Members({ project, attempt, onChange }: MembersProps) {
+function Members({ project, attempt, onChange, onLeave }: MembersProps) {
   const words = useWords(table);
   const me = useStore(caller, (value) => value.me?.user_id.split("/").at(-1));
   const [members, setMembers] = useState<readonly api.MemberReply[]>([]);
@@ -95,10 +96,10 @@ function Members({ project, attempt, onChange }: MembersProps) {
   const { id } = project;
   const isOwner = project.role === "owner";
   const read = useCallback(() => attempt(async () => {
-    const [{ members: found, invited: asked }, { sessions }] = await Promise.all([client.project(id), client.sessions({ project_id: id })]);
+    const [{ members: found, invited: asked }, { sessions }] = await Promise.all([client.project(id), client.sessions({ project_id: id, whose: "others" })]);
     setMembers(found);
     setInvited(asked);
-    setOthers(sessions.filter(({ shared_by }) => shared_by !== undefined));
+    setOthers(sessions);
   }), [attempt, id]);
   useEffect(() => void read(), [read]);
   const change = (act: () => Promise<unknown>) => attempt(async () => {
@@ -106,80 +107,109 @@ function Members({ project, attempt, onChange }: MembersProps) {
     await onChange();
     await read();
   });
+  const leave = (user: string) => attempt(async () => {
+    await client.removeMember(id, user);
+    await onChange();
+    if (user !== me) await read();
+    else void chats.readShared();
+  });
   return (
-    <section aria-label={words.members} className="members">
-      <h3>{words.members}</h3>
-      <ul>
-        {members.map(({ user, role }) => (
-          <li key={user}>
-            <span dir="auto">{user}</span>
-            {isOwner ? (
-              <select aria-label={words.roleOf(user)} value={role} onChange={({ target }) => void change(() => client.putMember(id, user, target.value as Role))}>
-                {ROLES.map((each) => <option key={each} value={each}>{words.roles[each]}</option>)}
-              </select>
-            ) : <small>{words.roles[role]}</small>}
-            {(isOwner || user === me) && (
-              <button type="button" className="icon" aria-label={user === me ? words.leave : words.remove(user)} title={user === me ? words.leave : words.remove(user)}
-                onClick={() => void attempt(async () => {
-                  await client.removeMember(id, user);
-                  await onChange();
-                  if (user !== me) await read();
-                })}><X /></button>
-            )}
-          </li>
-        ))}
-        {invited.map(({ user, role }) => (
-          <li key={user}>
-            <span dir="auto">{user}</span>
-            <small>{words.roles[role]} · {words.invited}</small>
-            {isOwner && (
-              <button type="button" className="icon" aria-label={words.takeBack(user)} title={words.takeBack(user)}
-                onClick={() => void change(() => client.removeMember(id, user))}><X /></button>
-            )}
-          </li>
-        ))}
-      </ul>
-      {isOwner && (
-        <>
-          <NameForm label={words.user} act={words.add} onDone={(user) => change(() => client.putMember(id, user, "reader"))} />
-          <NameForm label={words.name} act={words.rename} onDone={(name) => change(() => client.renameProject(id, name))} />
-          <button type="button" className="small" title={words.deleteHint} onClick={() => void attempt(async () => {
-            await client.deleteProject(id);
-            await onChange();
-          })}>{words.delete}</button>
-        </>
-      )}
+    <>
+      <section aria-label={words.members} className="members">
+        <h3>{words.members}</h3>
+        <ul>
+          {members.map(({ user, role }) => (
+            <li key={user}>
+              <span dir="auto">{user}</span>
+              {isOwner ? (
+                <select aria-label={words.roleOf(user)} value={role} onChange={({ target }) => void change(() => client.putMember(id, user, target.value as Role))}>
+                  {ROLES.map((each) => <option key={each} value={each}>{words.roles[each]}</option>)}
+                </select>
+              ) : <small>{words.roles[role]}</small>}
+              {(isOwner || user === me) && <Remove label={user === me ? words.leave : words.remove(user)} act={() => void leave(user)} />}
+            </li>
+          ))}
+          {invited.map(({ user, role }) => (
+            <li key={user}>
+              <span dir="auto">{user}</span>
+              <small>{words.roles[role]} · {words.invited}</small>
+              {isOwner && <Remove label={words.takeBack(user)} act={() => void change(() => client.removeMember(id, user))} />}
+            </li>
+          ))}
+        </ul>
+        {isOwner && <NameForm label={words.user} hint={words.userHint} act={words.add} onDone={(user) => change(() => client.putMember(id, user, "reader"))} />}
+      </section>
       {others.length > 0 && (
-        <>
+        <section aria-label={words.others} className="members">
           <h3>{words.others}</h3>
           <ul>
             {others.map((each) => (
-              <li key={each.id}><a href={hashOf({ ...NEW_CHAT, session: each.id })} dir="auto">{each.title ?? words.untitled}</a><small dir="auto">{each.shared_by}</small></li>
+              <li key={each.id}>
+                <a href={hashOf({ ...NEW_CHAT, session: each.id })} dir="auto" onClick={onLeave}>{shownTitle(each, words.untitled)}</a><small dir="auto">{each.shared_by}</small>
+              </li>
             ))}
           </ul>
-        </>
+        </section>
       )}
-    </section>
+      {isOwner && (
+        <details className="members">
+          <summary>{words.manage}</summary>
+          <NameForm label={words.name} act={words.rename} value={project.name} onDone={(name) => change(() => client.renameProject(id, name))} />
+          <DeleteProject onDone={() => attempt(async () => {
+            await client.deleteProject(id);
+            await onChange();
+          })} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function Remove({ label, act }: { readonly label: string; readonly act: () => void }) {
+  return <button type="button" className="icon" aria-label={label} title={label} onClick={act}><X /></button>;
+}
+
+// It asks once more, as nothing brings a project back.
+function DeleteProject({ onDone }: { readonly onDone: () => Promise<void> }) {
+  const words = useWords(table);
+  const [isAsked, setAsked] = useState(false);
+  if (!isAsked) return <button type="button" className="small" onClick={() => setAsked(true)}>{words.delete}</button>;
+  return (
+    <>
+      <p>{words.deleteHint}</p>
+      <div className="buttons">
+        <button type="button" className="primary dangerous" onClick={() => void onDone()}>{words.deleteNow}</button>
+        <button type="button" className="small" autoFocus onClick={() => setAsked(false)}>{words.cancel}</button>
+      </div>
+    </>
   );
 }
 
 interface NameFormProps {
-  readonly label: string;
+  readonly label: ReactNode;
+  readonly hint?: string;
   readonly act: string;
+  readonly value?: string;
   readonly onDone: (name: string) => Promise<void>;
 }
 
-// One line, and a button that does something with it.
-function NameForm({ label, act, onDone }: NameFormProps) {
-  const [text, setText] = useState("");
+// One field under its label, and a button that does something with it.
+function NameForm({ label, hint, act, value = "", onDone }: NameFormProps) {
+  const id = useId();
+  const [text, setText] = useState(value);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (text.trim() !== "") void onDone(text.trim()).then(() => setText(""));
+    const name = text.trim();
+    if (name !== "" && name !== value) void onDone(name).then(() => setText(value === "" ? "" : name));
   };
   return (
-    <form className="one-line" aria-label={label} onSubmit={submit}>
-      <input type="text" value={text} maxLength={100} placeholder={label} aria-label={label} onChange={({ target }) => setText(target.value)} />
-      <button type="submit" className="small">{act}</button>
+    <form className="field" aria-labelledby={`${id}-label`} onSubmit={submit}>
+      <label id={`${id}-label`} htmlFor={id}>{label}</label>
+      <div className="one-line">
+        <input id={id} type="text" value={text} maxLength={100} autoComplete="off" aria-describedby={hint === undefined ? undefined : `${id}-hint`} onChange={({ target }) => setText(target.value)} />
+        <button type="submit" className="small">{act}</button>
+      </div>
+      {hint !== undefined && <small id={`${id}-hint`} className="faint">{hint}</small>}
     </form>
   );
 }

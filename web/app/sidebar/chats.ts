@@ -15,6 +15,9 @@ const HIDDEN_MS = 30_000; // while nobody looks at the tab: its title tells of w
 
 export type Chat = api.ListedSession;
 
+/** What is dragged when a chat is. */
+export const CHAT_TYPE = "application/x-gateway-chat";
+
 export interface ChatList {
   readonly chats: readonly Chat[];
   /** Cursor of what is older; null: there is nothing older. */
@@ -29,6 +32,11 @@ export interface ChatsState extends ChatList {
   readonly found: ChatList | null;
   /** What was put away, while it is shown. */
   readonly archived: ChatList | null;
+  /** What others share with the reader, and whether it is shown. */
+  readonly shared: ChatList;
+  readonly isSharedShown: boolean;
+  /** Those of folders that were opened, by the folder. */
+  readonly folders: Readonly<Record<string, ChatList>>;
   /** Calls that wait for a person. */
   readonly approvals: readonly api.Approval[];
   /** What the reader has seen of each chat. */
@@ -38,6 +46,8 @@ export interface ChatsState extends ChatList {
 }
 
 const EMPTY: ChatList = { chats: [], next: null, state: "loading", error: null };
+
+type Where = "chats" | "archived" | "found" | "shared" | "folder";
 
 export interface Chats {
   readonly store: Store<ChatsState>;
@@ -49,6 +59,12 @@ export interface Chats {
   more(): Promise<void>;
   search(query: string): Promise<void>;
   showArchived(isShown: boolean): Promise<void>;
+  /** Asks what others share with the reader. */
+  readShared(): Promise<void>;
+  showShared(isShown: boolean): void;
+  /** Asks for the chats of a folder, also those that others share there. */
+  showFolder(id: string): Promise<void>;
+  moreOfFolder(id: string): Promise<void>;
   /** The reader has seen the chat to event `head`. */
   see(id: string, head: number): void;
   /** What changes of a chat on the server: title, pinned, archived. */
@@ -58,7 +74,9 @@ export interface Chats {
 }
 
 export function createChats(server: GatewayClient): Chats {
-  const store = createStore<ChatsState>({ ...EMPTY, query: "", found: null, archived: null, approvals: [], seen: keptSeen(), day: midnight() });
+  const store = createStore<ChatsState>({
+    ...EMPTY, query: "", found: null, archived: null, shared: EMPTY, isSharedShown: false, folders: {}, approvals: [], seen: keptSeen(), day: midnight(),
+  });
   let asking: Promise<void> | null = null;
   let waiting = ""; // the chats that waited when the approvals were asked for
   let ending: AbortController | null = null;
@@ -148,13 +166,16 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   async function more(): Promise<void> {
-    const { query, found, archived } = store.get();
+    const { query, found, archived, shared, isSharedShown } = store.get();
     if (found) {
-      const longer = await list({ q: query.trim(), archived: "all" }, found);
+      const longer = await list({ q: query.trim(), archived: "all", whose: "all" }, found);
       if (store.get().found === found) store.set({ found: longer });
     } else if (archived) {
       const longer = await list({ archived: "true" }, archived);
       if (store.get().archived === archived) store.set({ archived: longer });
+    } else if (isSharedShown) {
+      const longer = await list({ whose: "others" }, shared);
+      if (store.get().shared === shared) store.set({ shared: longer });
     } else {
       const { chats, next, state, error } = store.get();
       const longer = await list({}, { chats, next, state, error });
@@ -167,15 +188,47 @@ export function createChats(server: GatewayClient): Chats {
     const { signal } = searching = new AbortController();
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim(), archived: "all" }, EMPTY, { signal });
+    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY, { signal });
     if (!signal.aborted) store.set({ found });
   }
 
   async function showArchived(isShown: boolean): Promise<void> {
     if (!isShown) { store.set({ archived: null }); return; }
-    store.set({ archived: EMPTY });
+    store.set({ archived: EMPTY, isSharedShown: false });
     const archived = await list({ archived: "true" }, EMPTY);
     if (store.get().archived) store.set({ archived });
+  }
+
+  async function readShared(): Promise<void> {
+    try {
+      const page = await server.sessions({ limit: PAGE, whose: "others" });
+      const { chats, next } = store.get().shared;
+      const merged = mergePage(chats, next, page);
+      store.set({ shared: { chats: alike(chats, merged.chats), next: merged.next, state: "ready", error: null } });
+    } catch (error) {
+      const { shared } = store.get();
+      if (shared.state !== "ready") store.set({ shared: { ...shared, state: "failed", error: error as Error } });
+    }
+  }
+
+  function showShared(isSharedShown: boolean): void {
+    store.set({ isSharedShown, archived: null });
+    if (isSharedShown) void readShared();
+  }
+
+  async function showFolder(id: string): Promise<void> {
+    const { folders } = store.get();
+    const known = folders[id];
+    const read = await list({ project_id: id }, EMPTY);
+    if (read.state === "failed" && known?.state === "ready") return; // what is shown stays
+    store.set({ folders: { ...store.get().folders, [id]: read } });
+  }
+
+  async function moreOfFolder(id: string): Promise<void> {
+    const known = store.get().folders[id];
+    if (!known) return;
+    const longer = await list({ project_id: id }, known);
+    if (store.get().folders[id] === known) store.set({ folders: { ...store.get().folders, [id]: longer } });
   }
 
   function see(id: string, head: number): void {
@@ -185,25 +238,29 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   // Puts `edit` of the chat with this id into every list that has it; undefined takes it out.
-  function put(id: string, edit: (chat: Chat, where: "chats" | "archived" | "found") => Chat | undefined): void {
-    const edited = (chats: readonly Chat[], where: "chats" | "archived" | "found") =>
-      chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
-    const { chats, found, archived } = store.get();
+  function put(id: string, edit: (chat: Chat, where: Where) => Chat | undefined): void {
+    const edited = (chats: readonly Chat[], where: Where) => chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
+    const { chats, found, archived, shared, folders } = store.get();
     etag = null; // the list is no longer the one that the server knows by it
     store.set({
       chats: edited(chats, "chats"),
       found: found && { ...found, chats: edited(found.chats, "found") },
       archived: archived && { ...archived, chats: edited(archived.chats, "archived") },
+      shared: { ...shared, chats: edited(shared.chats, "shared") },
+      folders: Object.fromEntries(Object.entries(folders).map(([folder, list]) => [folder, { ...list, chats: edited(list.chats, "folder") }])),
     });
   }
 
   async function change(id: string, given: api.SessionChanges): Promise<void> {
     const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
     put(id, (chat, where) => {
-      if (where !== "found" && changed.archived !== (where === "archived")) return undefined;
-      return { ...chat, ...changed };
+      if (where === "shared" && changed.shared === undefined) return undefined;
+      if (where !== "shared" && where !== "found" && changed.archived !== (where === "archived")) return undefined;
+      return chat.found === undefined ? changed : { ...changed, found: chat.found }; // what it says no more is over
     });
     if (given.archived !== undefined) await refresh();
+    const into = given.project_id;
+    if (into !== undefined && into !== "" && store.get().folders[into]) await showFolder(into);
   }
 
   async function remove(id: string, onGone?: () => void): Promise<void> {
@@ -212,7 +269,18 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  return { store, watch, refresh, more, search, showArchived, see, change, remove };
+  return { store, watch, refresh, more, search, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, remove };
+}
+
+// The chats of a folder, the last used first: those that were asked for as the newest list has them, and what came since.
+export function inFolder({ chats, folders }: Pick<ChatsState, "chats" | "folders">, id: string): readonly Chat[] {
+  const newest = new Map(chats.map((chat) => [chat.id, chat]));
+  const known = (folders[id]?.chats ?? []).map((chat) => newest.get(chat.id) ?? chat);
+  const ids = new Set(known.map((chat) => chat.id));
+  const since = chats.filter((chat) => !ids.has(chat.id));
+  return [...known, ...since]
+    .filter((chat) => chat.project_id === id && !chat.archived)
+    .sort((one, other) => other.updated_at - one.updated_at);
 }
 
 // The first page as it is now, and what was loaded behind it, the last used first: what is in the page's stretch of time
