@@ -19,7 +19,7 @@ from gateway.storage.sessions.unindexed import Fresh
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 
-TURNS, WORDS, VOCABULARY = 5, 160, 60_000
+TURNS, WORDS, VOCABULARY = 5, 160, 20_000
 SYLLABLES = (
     "in ter na tion al de vel op ment ku ber ne tes py thon post gres re quest pon se co fig time out er ror the "
     "an a st ring ob ject li mo del pro gram arch with"
