@@ -7,8 +7,7 @@ One budget of tokens for all memories, by priority (pinned, importance, last use
     the others              are counted
 
 So a memory that is added needs the room of one line, which it takes from those of the lowest priority. The
-snapshot has no score or counter, and no time but the memories' own days: the same memories give the same
-text.
+snapshot has no score or counter, and no time but the memories' own: the same memories give the same text.
 """
 
 import asyncio
@@ -32,6 +31,8 @@ INLINE = 20_000
 """Characters of memories, with EACH for a memory, of which a snapshot is made on the event loop."""
 EACH = 200
 _makers = Places(1)
+TIME_TOKENS = 6
+"""Of a time behind a day."""
 SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
 """The memories of a snapshot: documents are only retrieved."""
 
@@ -127,9 +128,10 @@ def _render(
     as_of: int,
 ) -> MemorySnapshot:
     parts = [_profile(profile) for profile in profiles if profile.fields]
-    parts += ["\n".join(form.line for form in full)] if full else []
+    timed = rendering.shared_days(form.row for form in (*full, *brief))
+    parts += ["\n".join(rendering.with_time(form.line, form.row, timed) for form in full)] if full else []
     if brief:
-        lines = "\n".join(form.catalog_line for form in brief)
+        lines = "\n".join(rendering.with_time(form.catalog_line, form.row, timed) for form in brief)
         parts.append(f"Further memories, by their summaries ({rendering.READ_ALL}):\n{lines}")
     if omitted:
         parts.append(f"And {omitted} more, which are not listed here: search them with manage_memory.")
@@ -173,5 +175,5 @@ class Shown:
 
 
 def _tokens(line: str) -> int:
-    """With the end of the line."""
-    return estimate_tokens(line) + 1
+    """With the end of the line, and the time that it may have besides its day."""
+    return estimate_tokens(line) + 1 + TIME_TOKENS

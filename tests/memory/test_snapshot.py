@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.ids import DAY_MS
 from gateway.lexical import estimate_tokens
 from gateway.memory import rendering, snapshot, validation
 from gateway.memory.changes import Attribution
@@ -41,7 +42,8 @@ async def test_few_memories_stand_there_in_full(memories: Memories) -> None:
 
     assert found.text == (await taken(memories)).text
     shown = re.search(
-        rf"{second}(?s:.*)\[{first}\] fact, [\d-]{{10}}: 喜欢简约的设计风格。 尤其是黑白。", found.text
+        rf"{second}(?s:.*)\[{first}\] fact, [\d-]{{10}} [\d:]{{8}}: 喜欢简约的设计风格。 尤其是黑白。",
+        found.text,
     )
     assert shown is not None
     assert set(found.digests) == {first, second}
@@ -251,3 +253,20 @@ async def test_a_snapshot_of_many_memories_holds_nobody_up(words: int) -> None:
     assert made.omitted == len(rows) - len(made.rows)
     assert len(made.rows) > 50
     assert max(steps) < LIMIT
+
+
+def test_of_two_memories_of_one_day_the_later_one_can_be_known() -> None:
+    """Their lines have the time; those of a memory that is alone on its day do not."""
+    day = 1_796_000_000_000
+    rows = [
+        validation.make(NewMemory("我住在北京"), ANN, "m_1", day),
+        validation.make(NewMemory("我住在上海"), ANN, "m_2", day + 61_000),
+        validation.make(NewMemory("I like tea"), ANN, "m_3", day - 9 * DAY_MS),
+    ]
+    timed = rendering.shared_days(rows)
+    first, second, alone = (rendering.line(row, timed) for row in rows)
+
+    assert re.search(r"fact, (\S+ \d\d:\d\d:\d\d): 我住在北京", first)
+    assert first.split(": 我")[0][-19:] < second.split(": 我")[0][-19:]
+    assert re.search(r"fact, \d{4}-\d\d-\d\d: I like tea", alone)
+    assert rendering.catalog_line(rows[0], timed) != rendering.catalog_line(rows[0])

@@ -40,7 +40,7 @@ export const words = table(
     providerKeySaved: "The key is saved. It is not shown again.", providerKeyRemoved: "The key is removed.",
     aboutMe: "Everything about you", aboutMeHint: "Everything the server stores about you, such as chats, files and memories, as a zip file.", exportMe: "Download",
     exportedMe: "Downloaded. Its manifest.json lists what could not be included.",
-    pages: { inbox: "Inbox", memory: "Memory", skills: "Skills", artifacts: "Files", schedules: "Schedules", webhooks: "Webhooks", prompts: "Prompts", usage: "Usage", admin: "Administration" },
+    pages: { inbox: "Inbox", memory: "Memory", skills: "Skills", artifacts: "Files", schedules: "Schedules", webhooks: "Webhooks", prompts: "Prompts", usage: "Usage", links: "Links", link: "Shared chat", admin: "Administration" },
   },
   {
     chats: "会话", newChat: "新会话", conversation: "对话", inspector: "检查器",
@@ -79,7 +79,7 @@ export const words = table(
     providerKeySaved: "密钥已保存，不会再显示。", providerKeyRemoved: "密钥已删除。",
     aboutMe: "关于你的一切", aboutMeHint: "会话、文件、记忆，以及服务器保存的其他与你有关的内容，打包成 zip 文件。",
     exportMe: "下载", exportedMe: "已下载。其中的 manifest.json 说明哪些内容未能包含。",
-    pages: { inbox: "待处理", memory: "记忆", skills: "技能", artifacts: "文件", schedules: "定时任务", webhooks: "Webhook", prompts: "提示词", usage: "用量", admin: "管理" },
+    pages: { inbox: "待处理", memory: "记忆", skills: "技能", artifacts: "文件", schedules: "定时任务", webhooks: "Webhook", prompts: "提示词", usage: "用量", links: "链接", link: "共享的会话", admin: "管理" },
   },
   {
     chats: "對話", newChat: "新對話", conversation: "對話內容", inspector: "檢查器",
@@ -118,6 +118,6 @@ export const words = table(
     providerKeySaved: "金鑰已儲存，不會再顯示。", providerKeyRemoved: "金鑰已刪除。",
     aboutMe: "關於你的一切", aboutMeHint: "對話、檔案、記憶，以及伺服器保存的其他與你有關的內容，打包成 zip 檔案。",
     exportMe: "下載", exportedMe: "已下載。其中的 manifest.json 說明哪些內容未能包含。",
-    pages: { inbox: "待處理", memory: "記憶", skills: "技能", artifacts: "檔案", schedules: "排程", webhooks: "Webhook", prompts: "提示詞", usage: "用量", admin: "管理" },
+    pages: { inbox: "待處理", memory: "記憶", skills: "技能", artifacts: "檔案", schedules: "排程", webhooks: "Webhook", prompts: "提示詞", usage: "用量", links: "連結", link: "共享的對話", admin: "管理" },
   },
 );
