@@ -2,20 +2,28 @@
 
 import os
 import shutil
+import struct
 import sys
 import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx2
 from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
-from tests.running import gateway_process
+from tests.running import gateway_process, limited_gateway_process
 from tests.stories.test_home_example import household
 
 FOLDER = Path(__file__).parent / "pictures"
 LARGEST = 200_000
 """Bytes of a picture: README is read on a phone, too."""
+LARGEST_FILM = 1_200_000
+"""Bytes of the moving picture."""
 SIZE = ViewportSize(width=1440, height=860)
+FILM_SIZE = ViewportSize(width=760, height=520)
+MAX_FRAMES, FRAME_MS, LAST_MS = 20, 450, 4000
+"""The moving picture: so many frames at most, each for so long, the last one for longer."""
 EARLIER = {
     "trip": ("Offsite in Basel", "What time is it in Basel?"),
     "cat": ("My cat Tofu", "My cat is called Tofu."),
@@ -59,6 +67,55 @@ def take(page: Page, picture: Path) -> None:
         sys.exit(f"{picture} has {picture.stat().st_size:,} bytes; {LARGEST:,} are allowed.")
 
 
+def film(page: Page) -> list[bytes]:
+    """Turns as they happen: a question, a call, the answer while it is written; then a call that waits."""
+    frames = [page.screenshot()]
+    for question, ended in (
+        ("How do I resume a stream? And what is 17*23?", page.get_by_role("button", name="Good answer")),
+        ("Note that the door code is 4711.", page.get_by_role("button", name="Approve", exact=True)),
+    ):
+        ask(page, question)
+        while not ended.is_visible() and len(frames) < MAX_FRAMES:
+            page.wait_for_timeout(FRAME_MS / 2)  # a picture takes as long again
+            frames.append(page.screenshot())
+        expect(ended).to_be_visible()
+        frames.append(page.screenshot())
+    return frames
+
+
+def chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Type and data of each chunk."""
+    place = 8
+    while place < len(png):
+        (length,) = struct.unpack_from(">I", png, place)
+        yield png[place + 4 : place + 8], png[place + 8 : place + 8 + length]
+        place += length + 12
+
+
+def animated(frames: Sequence[bytes]) -> bytes:
+    """An APNG (https://www.w3.org/TR/png-3/) of pictures of one size and kind, shown again and again."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    frames = [frame for place, frame in enumerate(frames) if place == 0 or frame != frames[place - 1]]
+    head = dict(chunks(frames[0]))[b"IHDR"]
+    written = [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", head), chunk(b"acTL", struct.pack(">II", len(frames), 0))]
+    number = 0
+    for place, frame in enumerate(frames):
+        shown = LAST_MS if place == len(frames) - 1 else FRAME_MS
+        control = struct.pack(">I8s8xHH2x", number, head[:8], shown, 1000)
+        written.append(chunk(b"fcTL", control))
+        number += 1
+        data = b"".join(data for kind, data in chunks(frame) if kind == b"IDAT")
+        if place == 0:
+            written.append(chunk(b"IDAT", data))
+            continue
+        written.append(chunk(b"fdAT", struct.pack(">I", number) + data))
+        number += 1
+    return b"".join([*written, chunk(b"IEND", b"")])
+
+
 def live(page: Page) -> None:
     """A question, a good night in Chinese, and a door that a person opens."""
     page.get_by_label("Message", exact=True).wait_for()
@@ -78,8 +135,9 @@ def live(page: Page) -> None:
 
 
 def main() -> None:
-    """Writes `page-light.png`, `page-dark.png` and `home.png`."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    """Writes `page-light.png`, `page-dark.png`, `turn.png`, which moves, and `home.png`."""
+    found = map(shutil.which, ("chromium", "google-chrome", "chromium-headless-shell"))
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, found), None)
     if chromium is None:
         sys.exit("Chromium is not installed (Debian: apt-get install chromium).")
     FOLDER.mkdir(exist_ok=True)
@@ -87,6 +145,8 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         gateway_process(Path(folder)) as gateway,
+        tempfile.TemporaryDirectory() as other,
+        limited_gateway_process(Path(other), None) as unhurried,
         household(Path(folder)) as home,
         sync_playwright() as playwright,
     ):
@@ -98,6 +158,12 @@ def main() -> None:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             take(page, FOLDER / f"page-{scheme}.png")
+        page = browser.new_page(viewport=FILM_SIZE, locale="en-GB", color_scheme="light")
+        page.goto(unhurried.url)
+        moving = animated(film(page))
+        if len(moving) > LARGEST_FILM:
+            sys.exit(f"The moving picture has {len(moving):,} bytes; {LARGEST_FILM:,} are allowed.")
+        (FOLDER / "turn.png").write_bytes(moving)
         page = browser.new_page(viewport={**SIZE, "height": 1040}, color_scheme="light")
         page.goto(home.slack)
         live(page)

@@ -5,13 +5,14 @@ The map, from the entry points inwards:
     cli        one file per command             app       routes + middleware
     client     a running gateway over HTTP, for Python: what the commands talk to one with
     lifespan   what lives as long as the process
+    page       the page's files, its name, and what makes it an app
     gauges     what a scrape reads from its parts
     api        the HTTP API                     adapters  the same turns for other clients
     wiring     settings -> concrete parts
     http       what both share: requests, event streams, refusals
     service    the operations of all entries, by subject (start with service/gateway.py)
     sse_frames  events -> bytes of a dialect
-    session_pages  what happened in a session, in words, as HTML and as Markdown
+    session_pages  what happened in a session, in words, as a page and as Markdown
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
     prompt     the prompt of a call
@@ -27,6 +28,7 @@ The map, from the entry points inwards:
     backlog    work that waits in the background, and for how long after a failure
     bounded_dict  a dict that keeps its newest entries
     json_parts  how many parts JSON has, before it is parsed
+    thinking_in_text  what a model thinks between `<think>` and `</think>`
     places     places for work of which little may run at the same time
     child_process  programs that are started, without a fork
     bm25       how well a text answers a question

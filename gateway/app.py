@@ -1,46 +1,33 @@
 """The ASGI application: routes, middleware, the page."""
 
-import asyncio
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
-from mimetypes import guess_type
-from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import PathLike, StaticFiles
-from starlette.types import Scope
+from starlette.routing import Route
 
 from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
 from gateway.auth.client_addresses import ClientAddresses
 from gateway.errors import GatewayError
 from gateway.http.audit_middleware import Audit
-from gateway.http.conditional_requests import is_known
 from gateway.http.endpoint import Endpoint
 from gateway.http.error_responses import Dialect, on_bug, on_gateway_error, on_http_error
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
 from gateway.http.stream_places import StreamPlaces
 from gateway.lifespan import lifespan
+from gateway.page import OPEN_PATHS as PAGE_PATHS
+from gateway.page import PageFiles
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
 from gateway.wiring import function_skills
 from gateway.wiring.authentication import open_authentication
 
-OPEN_PATHS = ("/", "/openapi.json", "/assets/")
+OPEN_PATHS = (*PAGE_PATHS, "/openapi.json")
 """What is no endpoint of the API: the page and the description of the API."""
-PAGE = Path(__file__).parent / "ui"
-UNBUILT = (
-    "The page is not built: `make page` does it, with npm's packages. The API works: see /openapi.json.\n"
-)
 
 
 def build_app(
@@ -66,8 +53,7 @@ def build_app(
         routes=[
             *(each.route() for each in endpoints),
             Route("/openapi.json", document(endpoints)),
-            Route("/", _page),
-            Mount("/assets", _Assets(directory=PAGE / "assets", check_dir=False)),
+            *PageFiles(settings).routes(),
         ],
         middleware=[
             Middleware(RequestScope, settings=settings, addresses=ClientAddresses(settings)),
@@ -96,8 +82,8 @@ def build_app(
 
 
 def _open(endpoints: Iterable[Endpoint]) -> Iterator[str]:
-    """The paths where nobody is asked who they are."""
-    return (each.path for each in endpoints if each.does.is_open)
+    """The paths where nobody is asked who they are; of one with parameters what comes before the first."""
+    return (each.path.partition("{")[0] for each in endpoints if each.does.is_open)
 
 
 def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:
@@ -127,39 +113,3 @@ def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:
             ],
         )
     ]
-
-
-class _Assets(StaticFiles):
-    """The page's files: each name has a hash of the content in it, so that a browser keeps them."""
-
-    async def check_config(self) -> None:
-        """Without a build there are none, and that is no fault."""
-
-    def file_response(
-        self, full_path: PathLike, stat_result: os.stat_result, scope: Scope, status_code: int = 200
-    ) -> Response:
-        """Compressed by the build, where a browser takes it so and no proxy has to."""
-        packed = Path(f"{full_path}.gz")
-        if "gzip" in Headers(scope=scope).get("accept-encoding", "") and packed.is_file():
-            response = super().file_response(packed, packed.stat(), scope, status_code)
-            response.headers["content-encoding"] = "gzip"
-            response.headers["content-type"] = f"{guess_type(full_path)[0]}; charset=utf-8"
-        else:
-            response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers.update(
-            {"cache-control": "public, max-age=31536000, immutable", "vary": "accept-encoding"}
-        )
-        return response
-
-
-async def _page(request: Request) -> Response:
-    """Asked for again each time, by its content: two builds differ in names of equal length."""
-    try:
-        page = await asyncio.to_thread((PAGE / "index.html").read_bytes)
-    except FileNotFoundError:
-        return PlainTextResponse(UNBUILT, 404)
-    etag = f'"{sha256(page).hexdigest()[:32]}"'
-    about = {"cache-control": "no-cache", "etag": etag}
-    if is_known(request.headers, etag):
-        return Response(status_code=304, headers=about)
-    return HTMLResponse(page, headers=about)

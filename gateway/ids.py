@@ -56,9 +56,19 @@ def new_schedule_id() -> str:
     return f"sch_{secrets.token_hex(8)}"
 
 
+def new_link_id() -> str:
+    """The id of a link to a session: `ln_` and 64 random bits in hex. It opens nothing."""
+    return f"ln_{secrets.token_hex(8)}"
+
+
 def new_webhook_id() -> str:
     """A webhook's id: `wh_` and 64 random bits in hex."""
     return f"wh_{secrets.token_hex(8)}"
+
+
+def new_saved_prompt_id() -> str:
+    """A saved prompt's id: `sp_` and 64 random bits in hex."""
+    return f"sp_{secrets.token_hex(8)}"
 
 
 def new_project_id() -> str:

@@ -4,11 +4,13 @@ Blocks stay plain JSON objects: a block type this version does not know (or a si
 back to the model exactly as it came.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.thinking_in_text import said_in
 
 Block = dict[str, Any]
 Role = Literal["user", "assistant"]
@@ -131,11 +133,39 @@ DOCUMENT_PAGES = 100
 _PIXELS, _BYTES = 750, 25  # of an image (ibid.) and of a PDF for one token
 
 
+NotRead = Literal[
+    "empty", "format", "encoding", "encrypted", "too_large", "too_many_pixels", "too_many_pages", "damaged"
+]
+"""Why the model gets no more of a file than a description."""
+
+
+class FileReading(BaseModel):
+    """What the model gets of a file, for people: all of its text, a part of it (and it may read on), the
+    picture, the pages, or none of its content and why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    how: Literal["text", "part", "image", "pages", "none"]
+    lines: int | None = Field(default=None, ge=1, description="Of a text.")
+    damaged: int | None = Field(
+        default=None,
+        ge=1,
+        description="Bytes of a text that are no UTF-8: the model reads marks there.",
+    )
+    scaled: Literal[True] | None = Field(
+        default=None, description="The picture is larger than the model looks at it."
+    )
+    pages: int | None = Field(default=None, ge=1, description="Of a PDF, where they can be counted.")
+    why: NotRead | None = Field(
+        default=None, description="Of what the model gets nothing of but a description."
+    )
+
+
 class Attached(BaseModel):
     """A file that the user attached: the artifact `ref` that holds it, and its description for the model
     (`text`): the whole of a small text, the compact form of a larger one or of what can only be looked
     at through tools. An image or a document is shown to the model itself, and takes about `tokens` (None: not
-    known)."""
+    known). `reading` tells people the same (None: it is older)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -146,10 +176,18 @@ class Attached(BaseModel):
     shown: Literal["text", "compact", "image", "document"]
     text: str
     tokens: int | None = Field(default=None, ge=0, le=DOCUMENT_PAGES * PAGE_TOKENS)
+    reading: FileReading | None = None
+
+    @classmethod
+    def trusted(cls, fields: Mapping[str, Any]) -> Self:
+        """What was dumped before, without a check."""
+        reading = fields.get("reading")
+        known = FileReading.model_construct(**reading) if reading is not None else None
+        return cls.model_construct(**{**fields, "reading": known})
 
 
 def attached_block(attached: Attached) -> Block:
-    return {"type": ATTACHED, **attached.model_dump()}
+    return {"type": ATTACHED, **attached.model_dump(exclude={"reading"})}
 
 
 def attached_in(block: Block) -> Attached | None:
@@ -177,6 +215,13 @@ def looked_at_tokens(attached: Attached) -> int:
     if attached.tokens is not None:
         return attached.tokens
     return IMAGE_TOKENS if attached.shown == "image" else document_tokens(attached.size)
+
+
+def texts_of(message: Message) -> list[str]:
+    """The texts of a message, in order; of an answer what they say, without what is thought in them."""
+    if message.role == "assistant":
+        return said_in(message.content)
+    return [block["text"] for block in message.content if block["type"] == "text"]
 
 
 def text_block(text: str) -> Block:

@@ -33,6 +33,9 @@ MIN_NODE = (20, 19)
 MAX_FIRST_LOAD = 250_000
 """Bytes of what `index.html` asks for at once, compressed."""
 TEXTS = {".css", ".js", ".svg"}
+READER_PARTS = ("reader", "formulas", "colours")
+INLINE = re.compile(r"<(!--|/?script)", re.IGNORECASE)
+"""What ends a script in a page, or keeps it from ending; the script has it in strings and patterns alone."""
 WITHOUT_CHECKS = " without what checks the sources"
 NO_SOURCE = re.compile(r"\.test\.tsx?$|^(?!build\b).*\.py$|^\.")
 NO_SOURCES = {"node_modules", "dist", "recorded", "__pycache__"}
@@ -81,12 +84,25 @@ def build(folder: Path = BUILT, *, everything: bool = True) -> None:
     fresh = folder.with_name(folder.name + ".fresh")
     build = ["build", "--logLevel", "warn", "--outDir", str(fresh), "--emptyOutDir"]
     run("vite", *build, quiet=True, everything=everything)
+    build_reader(fresh / "reader")
     if (size := first_load(fresh)) > MAX_FIRST_LOAD:
         raise NotBuiltError(f"Its first load is {size:,} bytes compressed; {MAX_FIRST_LOAD:,} are the most.")
+    (fresh / "service-worker.js").write_text(service_worker(fresh))
     compress(fresh)
     (fresh / ".made-of").write_text(sources)
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
+
+
+def build_reader(folder: Path) -> None:
+    """What draws a shared page: each part a script, or a style, that may stand in the page itself.
+
+    Raises NotBuiltError."""
+    for part in READER_PARTS:
+        build = ["build", "--config", "vite.reader.config.ts", "--mode", part, "--outDir", str(folder)]
+        run("vite", *build, "--logLevel", "warn", quiet=True, everything=False)
+        script = folder / f"{part}.js"
+        script.write_text(INLINE.sub(r"\\x3C\1", script.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def compress(folder: Path) -> None:
@@ -141,12 +157,26 @@ def digest() -> str:
 
 
 def first_load(folder: Path) -> int:
-    """Bytes of `index.html` and of what it names, compressed as a proxy does it."""
+    """Bytes of `index.html` and of what it loads, compressed as a proxy does it."""
     page = folder / "index.html"
-    named = re.findall(r'(?:src|href)="\./([^"]+)"', page.read_text(encoding="utf-8"))
+    named = loaded_first(page.read_text(encoding="utf-8"))
     return sum(
         len(gzip.compress(path.read_bytes(), 6)) for path in (page, *(folder / name for name in named))
     )
+
+
+def loaded_first(page: str) -> list[str]:
+    """The scripts, styles and icon that a browser asks for with the page."""
+    return re.findall(r'(?:src|href)="\./(assets/[^"]+\.(?:js|css|svg))"', page)
+
+
+def service_worker(folder: Path) -> str:
+    """The worker of this build, of whose document another one has another version."""
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    files = " ".join(f"./{name}" for name in loaded_first(page))
+    version = hashlib.sha256(page.encode()).hexdigest()[:12]
+    text = (WEB / "service-worker.js").read_text(encoding="utf-8")
+    return text.replace("{{version}}", version).replace("{{files}}", files)
 
 
 def run(tool: str, *arguments: str, quiet: bool = False, everything: bool = True) -> int:

@@ -56,13 +56,6 @@ class ClientQuestion(NamedTuple):
         texts = [respaced(self.text, " "), *(orjson.dumps(part).decode() for part in self.parts)]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
-    def shown(self) -> str:
-        """The text, or in its place the names of the files. Raises errors.InvalidRequest."""
-        if self.text.strip() or not self.parts:
-            return self.text
-        names = (each if isinstance(each, str) else each.name for each in self.files())
-        return " ".join(f"[{name}]" for name in names)
-
 
 class ClientExchange(NamedTuple):
     """A message of the user, and the answer that the client has; "": none."""
@@ -105,12 +98,12 @@ class ClientConversation(NamedTuple):
             return None
         question, files = self.question, self.question.files()
         before = [AnsweredQuestion(each.question.digest(), comparable(each.answer)) for each in self.before]
-        return NewQuestion(question.shown(), files, question.digest(), before)
+        return NewQuestion(question.text, files, question.digest(), before)
 
     def seeds(self) -> Iterator[SeedMessage]:
         """The conversation so far, as the beginning of a session. Raises errors.InvalidRequest."""
         for question, answer in self.before:
-            yield SeedMessage("user", question.shown(), question.files())
+            yield SeedMessage("user", question.text, question.files())
             if answer := without_remarks(answer).strip():
                 yield SeedMessage("assistant", answer)
 

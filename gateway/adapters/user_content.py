@@ -43,13 +43,11 @@ class Lenient(Bounded):
 
 
 def checked_content(text: str, files: Sequence[str | Upload]) -> tuple[str, list[str | Upload]]:
-    """Text and files of a message that a turn may begin with; files alone are named in the text. Raises
+    """Text and files of a message that a turn may begin with; files may come without words. Raises
     errors.InvalidRequest."""
     if len(files) > MAX_FILES:
         raise InvalidRequest(f"A message may have {MAX_FILES} files.")
-    if not text.strip():
-        text = " ".join(f"[{each if isinstance(each, str) else each.name}]" for each in files)
-    if not text or "\x00" in text:
+    if not (text.strip() or files) or "\x00" in text:
         raise InvalidRequest("The message must have text, or a file.")
     return text, [*files]
 

@@ -4,6 +4,7 @@ from gateway.api import keys_routes as keys
 from gateway.api import mcp_servers_routes as mcp_servers
 from gateway.api import projects_routes as projects
 from gateway.api import provider_keys_routes as provider_keys
+from gateway.api import saved_prompts_routes as saved_prompts
 from gateway.api import secrets_routes as secrets
 from gateway.api import sign_in_routes as sign_in
 from gateway.api.keys_routes import KeyBody, KeyList, KeysQuery, NewKey
@@ -12,7 +13,9 @@ from gateway.api.mcp_servers_routes import (
     BeginMcpSignInBody,
     BegunMcpSignIn,
     FinishMcpSignInBody,
+    McpServerBody,
     McpServerList,
+    McpServerRow,
     SignedInMcpServer,
 )
 from gateway.api.projects_routes import (
@@ -21,10 +24,18 @@ from gateway.api.projects_routes import (
     ProjectChanges,
     ProjectDetails,
     ProjectList,
+    ProjectOrder,
     ProjectReply,
     RoleBody,
 )
 from gateway.api.provider_keys_routes import ProviderKeyBody, ProviderKeyReply
+from gateway.api.saved_prompts_routes import (
+    OwnSavedPromptBody,
+    SavedPromptBody,
+    SavedPromptEdits,
+    SavedPromptList,
+    SavedPromptReply,
+)
 from gateway.api.secrets_routes import RotateBody, RotationReply
 from gateway.api.sign_in_routes import CALLBACK, CallbackQuery, SignedOut, SignInQuery
 from gateway.auth.signed_in import SIGN_IN
@@ -35,6 +46,7 @@ PROJECTS = "/api/projects"
 PROJECT = PROJECTS + "/{project_id}"
 MEMBER = PROJECT + "/members/{user}"
 INVITATIONS = "/api/invitations"
+SAVED_PROMPTS, TENANTS_SAVED_PROMPTS = "/api/saved-prompts", "/api/tenant/saved-prompts"
 MCP_SERVERS, MCP_SIGN_INS = "/api/mcp/servers", "/api/mcp/sign-ins"
 MCP_SIGN_IN = MCP_SERVERS + "/{name}/sign-in"
 PROVIDER_KEY, TENANTS_PROVIDER_KEY = "/api/provider-key", "/api/tenant/provider-key"
@@ -69,6 +81,23 @@ ACCESS = (
     ),
     Endpoint(
         "GET", MCP_SERVERS, "mcp_server.list", mcp_servers.find, {200: (McpServerList,)}, refusals=(403,)
+    ),
+    Endpoint(
+        "PUT",
+        MCP_SERVERS + "/{name}",
+        "mcp_server.put",
+        mcp_servers.put,
+        {200: (McpServerRow,)},
+        McpServerBody,
+        refusals=(403, 409, 413),
+    ),
+    Endpoint(
+        "DELETE",
+        MCP_SERVERS + "/{name}",
+        "mcp_server.remove",
+        mcp_servers.remove,
+        {204: (None,)},
+        refusals=(403, 404, 409),
     ),
     Endpoint(
         "POST",
@@ -200,12 +229,21 @@ ACCESS = (
         refusals=(409, 413),
     ),
     Endpoint("GET", PROJECTS, "project.list", projects.find, {200: (ProjectList,)}),
+    Endpoint(
+        "PUT",
+        PROJECTS + "/order",
+        "project.arrange",
+        projects.arrange,
+        {200: (ProjectList,)},
+        ProjectOrder,
+        refusals=(413,),
+    ),
     Endpoint("GET", PROJECT, "project.read", projects.read, {200: (ProjectDetails,)}, refusals=(404,)),
     Endpoint(
         "PATCH",
         PROJECT,
         "project.rename",
-        projects.rename,
+        projects.change,
         {200: (ProjectReply,)},
         ProjectChanges,
         refusals=(403, 404, 409, 413),
@@ -232,6 +270,59 @@ ACCESS = (
         MEMBER,
         "project.remove_member",
         projects.remove_member,
+        {204: (None,)},
+        refusals=(403, 404, 409),
+    ),
+    Endpoint("GET", SAVED_PROMPTS, "saved_prompt.list", saved_prompts.find, {200: (SavedPromptList,)}),
+    Endpoint(
+        "POST",
+        SAVED_PROMPTS,
+        "saved_prompt.create",
+        saved_prompts.create,
+        {201: (SavedPromptReply,)},
+        OwnSavedPromptBody,
+        refusals=(403, 404, 409, 413),
+    ),
+    Endpoint(
+        "PATCH",
+        SAVED_PROMPTS + "/{saved_prompt_id}",
+        "saved_prompt.change",
+        saved_prompts.change,
+        {200: (SavedPromptReply,)},
+        SavedPromptEdits,
+        refusals=(403, 404, 409, 413),
+    ),
+    Endpoint(
+        "DELETE",
+        SAVED_PROMPTS + "/{saved_prompt_id}",
+        "saved_prompt.delete",
+        saved_prompts.delete,
+        {204: (None,)},
+        refusals=(403, 404, 409),
+    ),
+    Endpoint(
+        "POST",
+        TENANTS_SAVED_PROMPTS,
+        "tenant_saved_prompt.create",
+        saved_prompts.create_for_all,
+        {201: (SavedPromptReply,)},
+        SavedPromptBody,
+        refusals=(403, 409, 413),
+    ),
+    Endpoint(
+        "PATCH",
+        TENANTS_SAVED_PROMPTS + "/{shared_prompt_id}",
+        "tenant_saved_prompt.change",
+        saved_prompts.change_for_all,
+        {200: (SavedPromptReply,)},
+        SavedPromptEdits,
+        refusals=(403, 404, 409, 413),
+    ),
+    Endpoint(
+        "DELETE",
+        TENANTS_SAVED_PROMPTS + "/{shared_prompt_id}",
+        "tenant_saved_prompt.delete",
+        saved_prompts.delete_for_all,
         {204: (None,)},
         refusals=(403, 404, 409),
     ),

@@ -20,8 +20,10 @@ from gateway.http.json_types import (
     Reply,
     SessionId,
     UserId,
+    not_blank,
 )
 from gateway.memory.documents.document import milliseconds
+from gateway.messages import FileReading
 from gateway.storage.artifacts import ArtifactRow, Kind
 
 MAX_METADATA = 4096
@@ -99,6 +101,13 @@ class UploadQuery(PlaceFields, Query):
 class ArtifactsQuery(Query):
     session_id: SessionId | None = Field(None, description="Those that this session uses.")
     turn_id: Id | None = Field(None, description="Those that this turn made.")
+    kind: Kind | None = Field(None, description="Those of this kind.")
+    q: Annotated[str, AfterValidator(not_blank)] | None = Field(
+        None,
+        max_length=200,
+        description="Words in the name or the summary, all of them, the last by its beginning. A page may "
+        "be empty and have a `next`: so many were looked through.",
+    )
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, description="The `next` of the former page.")
 
@@ -164,10 +173,15 @@ class ArtifactCompact(ArtifactItem):
 
     compact: str = Field(description="By its kind: a shape, columns, headings, the first and last lines, …")
     locators: dict[str, str] = Field(description="Queries that read a part of this very artifact.")
+    reading: FileReading | None = Field(
+        None,
+        description="What the model gets of it when it is the only file of a message; absent where that "
+        "cannot be told now.",
+    )
 
     @classmethod
-    def whole(cls, row: ArtifactRow, summary: str | None = None) -> Self:
-        return cls.of(row, locators=row.metadata.get(EXAMPLES, {}), summary=summary)
+    def whole(cls, row: ArtifactRow, reading: FileReading | None, summary: str | None = None) -> Self:
+        return cls.of(row, locators=row.metadata.get(EXAMPLES, {}), reading=reading, summary=summary)
 
 
 class ArtifactPart(Reply):

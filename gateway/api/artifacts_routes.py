@@ -81,7 +81,10 @@ async def keep(request: ApiRequest) -> Response:
     else:
         body = await _described(request)
         row = await artifacts.keep(who, body.given, _place(body), metadata=body.metadata)
-    return json_reply(ArtifactCompact.whole(row), 201, headers={"location": f"/api/artifacts/{row.ref}"})
+    reading = await artifacts.reading(row)
+    return json_reply(
+        ArtifactCompact.whole(row, reading), 201, headers={"location": f"/api/artifacts/{row.ref}"}
+    )
 
 
 def _place(given: PlaceFields) -> UploadPlace:
@@ -101,7 +104,7 @@ async def _described(request: ApiRequest) -> ArtifactBody:
 
 
 async def find(request: ApiRequest) -> Response:
-    """Your artifacts, the newest first, and the bytes they use."""
+    """Your artifacts, the newest first, and the bytes they use; with `q` those with all of its words."""
     query = await request.read_query(ArtifactsQuery)
     page = await request.gateway.artifacts.find(
         request.principal,
@@ -109,14 +112,15 @@ async def find(request: ApiRequest) -> Response:
         before=decode_cursor(query.before) if query.before is not None else None,
         session_id=query.session_id,
         turn_id=query.turn_id,
+        kind=query.kind,
+        words=query.q,
     )
-    is_full = len(page.rows) == query.limit
     return json_reply(
         ArtifactPage(
             artifacts=[ArtifactItem.of(row, used_in=page.used_in.get(row.ref)) for row in page.rows],
             used=page.space_used.used,
             quota=page.quota,
-            next=encode_cursor(page.rows[-1].created_at, page.rows[-1].ref) if is_full else None,
+            next=encode_cursor(*page.next) if page.next is not None else None,
         )
     )
 
@@ -139,8 +143,9 @@ async def read(request: ApiRequest) -> Response:
 
 async def compact(request: ApiRequest) -> Response:
     """What is in an artifact, in short, and how to read a part of it."""
-    found = await request.gateway.artifacts.compact(request.principal, _ref(request))
-    return json_reply(ArtifactCompact.whole(found.row, found.summary))
+    artifacts = request.gateway.artifacts
+    found = await artifacts.compact(request.principal, _ref(request))
+    return json_reply(ArtifactCompact.whole(found.row, await artifacts.reading(found.row), found.summary))
 
 
 async def delete(request: ApiRequest) -> Response:

@@ -3,10 +3,10 @@
 import base64
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from gateway.artifacts.attached_files import Upload
-from gateway.http.json_types import Base64, Body, FileName, FileText, Mime, artifact_ref
+from gateway.http.json_types import Base64, Body, FileName, FileText, Mime, artifact_ref, no_nul, not_blank
 from gateway.ids import ARTIFACT_PATTERN
 
 Ref = Annotated[
@@ -14,6 +14,15 @@ Ref = Annotated[
     AfterValidator(artifact_ref),
     Field(description="An artifact of yours.", json_schema_extra={"pattern": f"^{ARTIFACT_PATTERN}$"}),
 ]
+
+
+def _not_blank_alone(text: str, others: ValidationInfo) -> str:
+    """Raises ValueError."""
+    return no_nul(text) if others.data.get("attachments", ()) else not_blank(text)
+
+
+WordsBesideFiles = Annotated[str, AfterValidator(_not_blank_alone)]
+"""What is said with `attachments`, a field before this one: without any it is not blank."""
 
 
 class AttachmentBody(Body):

@@ -1,8 +1,10 @@
 """Is it alive, is it ready, what has it counted, what does it speak."""
 
 import asyncio
+import platform
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from shutil import disk_usage
 from typing import Literal
 
 import orjson
@@ -76,6 +78,24 @@ class Health(Reply):
     notices: list[str] | None = None
 
 
+class DiskSpace(Reply):
+    """Of the file system on which the data folder lies, in bytes."""
+
+    free: int
+    total: int
+
+
+class ServerReply(Reply):
+    """One process of the gateway, and what it runs on. Sizes are in bytes."""
+
+    health: Health
+    python: str
+    engine: Literal["sqlite", "postgresql"]
+    started_at: int = Field(description="Unix milliseconds.")
+    sizes: dict[str, int] = Field(description="What the database takes, by part.")
+    disk: DiskSpace
+
+
 class Caller(Reply):
     """Who asks, and what they may choose."""
 
@@ -90,6 +110,7 @@ class Caller(Reply):
         description="Looks after the gateway: may switch skills, change documents, try edits of the prompt."
     )
     models: list[str] = Field(description="Those that a turn may choose, the default first.")
+    public_links: bool = Field(description="Links to chats may be for anybody who has them.")
 
 
 async def me(request: ApiRequest) -> Response:
@@ -106,6 +127,7 @@ async def me(request: ApiRequest) -> Response:
             is_admin="admin" in who.scopes,
             is_operator=is_operator(who),
             models=list(settings.models),
+            public_links=settings.public_links,
         )
     )
 
@@ -120,23 +142,27 @@ async def ready(request: ApiRequest) -> Response:
     last time and still cannot. `failed` says which check it is, and why. `failing_tasks` names background
     tasks that fail; turns are taken without them. `replicas` says how many of one database live, and in what
     they differ; `newer_schema` that a newer version has brought the database to its revision."""
-    if request.gateway.is_draining:
-        return json_reply(_health(request, "draining"), 503, headers={"retry-after": "2"})
-    supervisor: Supervisor = request.app.state.supervisor
-    failing = {name: asdict(task) for name, task in supervisor.failing.items()} or None
-    checks: Mapping[str, Check] = request.app.state.checks
-    found = zip(checks, await asyncio.gather(*map(_failed, checks.values())), strict=True)
-    if failed := {name: why for name, why in found if why is not None}:
-        reply = _health(request, "unavailable", failed=failed, failing_tasks=failing)
-        return json_reply(reply, 503, headers={"retry-after": "2"})
-    heartbeat = request.gateway.heartbeat
-    seen: ReplicasSeen | None = None
-    if request.settings.is_shared:  # also when one is left, which is when somebody looks
-        seen = ReplicasSeen(alive=1 + len(heartbeat.peers), differ=list(heartbeat.differences))
-    newer = request.app.state.newer_schema() or None
-    about = notices(request.settings, request.app.state.endpoint) or None
-    reply = _health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer, notices=about)
-    return json_reply(reply)
+    health = await _readiness(request)
+    if health.status != "ok":
+        return json_reply(health, 503, headers={"retry-after": "2"})
+    return json_reply(health)
+
+
+async def server(request: ApiRequest) -> Response:
+    """How this process is doing, for the operator: as `/readyz`, and where it runs."""
+    sizes, disk = await asyncio.gather(
+        request.app.state.sizes(), asyncio.to_thread(disk_usage, request.settings.data_dir)
+    )
+    return json_reply(
+        ServerReply(
+            health=await _readiness(request),
+            python=platform.python_version(),
+            engine="postgresql" if request.settings.is_shared else "sqlite",
+            started_at=request.app.state.started_at,
+            sizes=dict(sizes),
+            disk=DiskSpace(free=disk.free, total=disk.total),
+        )
+    )
 
 
 async def metrics(request: ApiRequest) -> Response:
@@ -149,6 +175,24 @@ async def metrics(request: ApiRequest) -> Response:
 async def event_schema(request: ApiRequest) -> Response:
     """JSON Schema of one event."""
     return await EVENT_SCHEMA.response(request.headers)
+
+
+async def _readiness(request: ApiRequest) -> Health:
+    if request.gateway.is_draining:
+        return _health(request, "draining")
+    supervisor: Supervisor = request.app.state.supervisor
+    failing = {name: asdict(task) for name, task in supervisor.failing.items()} or None
+    checks: Mapping[str, Check] = request.app.state.checks
+    found = zip(checks, await asyncio.gather(*map(_failed, checks.values())), strict=True)
+    if failed := {name: why for name, why in found if why is not None}:
+        return _health(request, "unavailable", failed=failed, failing_tasks=failing)
+    heartbeat = request.gateway.heartbeat
+    seen: ReplicasSeen | None = None
+    if request.settings.is_shared:  # also when one is left, which is when somebody looks
+        seen = ReplicasSeen(alive=1 + len(heartbeat.peers), differ=list(heartbeat.differences))
+    newer = request.app.state.newer_schema() or None
+    about = notices(request.settings, request.app.state.endpoint) or None
+    return _health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer, notices=about)
 
 
 async def _failed(check: Check) -> FailedCheck | None:

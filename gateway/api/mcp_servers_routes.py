@@ -2,18 +2,22 @@
 
 import secrets
 from ipaddress import ip_address
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from starlette.responses import RedirectResponse, Response
 
 from gateway.api.sign_in_routes import CallbackQuery, browser_value, failure_page, page_of, set_browser_value
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, InvalidRequest
 from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
+from gateway.service.added_mcp_servers import ServerParts
 from gateway.service.mcp_servers import McpServerView
+from gateway.settings.value_types import check_server_name
 from gateway.tools.mcp.reconnecting_server import ServerStatus
 
+McpTransport = Literal["auto", "http", "sse"]
 COME_BACK = "/auth/mcp/callback"
 """Where browsers come back to: the one address that the gateway gives authorization servers for the page."""
 BEGUN = "gateway_mcp_sign_in"
@@ -21,9 +25,16 @@ BEGUN_FOR = 600
 
 
 class McpServerRow(Reply):
-    """An MCP server of the settings."""
+    """An MCP server, of the settings or added."""
 
     name: str
+    url: str | None = Field(
+        None, description="Without its query; absent: it is a program that the gateway runs."
+    )
+    transport: McpTransport
+    headers: list[str] = Field(description="Names of the headers that are sent to it.")
+    trust_hints: bool = Field(description="Whether its word counts that a tool only reads.")
+    is_fixed: bool = Field(description="It is one of the settings, and is changed there alone.")
     status: ServerStatus
     tools: int = Field(description="How many are offered.")
     error: str | None = Field(None, description="Why it is not connected.")
@@ -42,11 +53,45 @@ class McpServerRow(Reply):
             since=state.since,
             takes_sign_in=view.takes_sign_in,
             is_signed_in=view.is_signed_in,
+            url=view.url,
+            transport=view.transport,
+            headers=list(view.headers),
+            trust_hints=view.trust_hints,
+            is_fixed=view.is_fixed,
         )
 
 
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")]
+HeaderValue = Annotated[
+    str, Field(pattern=r"^[\x21-\x7e\x80-\xff]([\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$")
+]
+
+
+class McpOAuthBody(Body):
+    """A client that is registered at the server's authorization server; what is absent is found out."""
+
+    client_id: str | None = Field(None, min_length=1, max_length=2048)
+    client_secret: str | None = Field(None, min_length=1, max_length=4096)
+    issuer: str | None = Field(None, min_length=1, max_length=2048)
+    scopes: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field([], max_length=50)
+
+
+class McpServerBody(Body):
+    """A server to add, or what becomes of one. Headers and `oauth` that are not named stay as they are,
+    unless it moves to another address."""
+
+    url: str = Field(min_length=1, max_length=2048, description="On the public web, or in GATEWAY_MCP_HOSTS.")
+    transport: McpTransport = "auto"
+    headers: dict[HeaderName, Annotated[HeaderValue, Field(max_length=8192)]] | None = Field(
+        None, max_length=20, description="Sent with every request; no answer shows their values."
+    )
+    oauth: McpOAuthBody | None = None
+    trust_hints: bool = Field(False, description="Whether its word counts that a tool only reads.")
+    timeout: float | None = Field(None, gt=0, le=3600, description="Seconds for the answer to one call.")
+
+
 class McpServerList(Reply):
-    """The MCP servers of the settings, by name."""
+    """The MCP servers, by name."""
 
     servers: list[McpServerRow]
 
@@ -98,6 +143,21 @@ async def find(request: ApiRequest) -> Response:
     return json_reply(McpServerList(servers=[McpServerRow.of(each) for each in found]))
 
 
+async def put(request: ApiRequest) -> Response:
+    """Adds a server, or changes one that was added, for everybody and at once; for the operator. Programs are
+    in the settings alone."""
+    name, body = _server_name(request), await request.read_body(McpServerBody)
+    given = body.model_dump(exclude_none=True)
+    view = await request.gateway.added_mcp_servers.put(request.principal, name, ServerParts(**given))
+    return json_reply(McpServerRow.of(view))
+
+
+async def remove(request: ApiRequest) -> Response:
+    """Removes a server that was added, with the sign-in to it; for the operator."""
+    await request.gateway.added_mcp_servers.remove(request.principal, request.path_text("name"))
+    return Response(status_code=204)
+
+
 async def begin(request: ApiRequest) -> Response:
     """Begins the gateway's sign-in to a server; for the operator, whose browser goes to `url` then."""
     body, name = await request.read_body(BeginMcpSignInBody), request.path_text("name")
@@ -143,6 +203,15 @@ async def sign_out(request: ApiRequest) -> Response:
     """Forgets the sign-in to a server, and as what the gateway is registered there."""
     await request.gateway.mcp_servers.sign_out(request.principal, request.path_text("name"))
     return Response(status_code=204)
+
+
+def _server_name(request: ApiRequest) -> str:
+    name = request.path_text("name")
+    try:
+        check_server_name(name)
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from None
+    return name
 
 
 def _is_loopback(url: str) -> bool:

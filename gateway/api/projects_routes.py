@@ -1,15 +1,17 @@
 """Projects and their members."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from starlette.responses import Response
 
+from gateway.api.session_bodies import Instructions
 from gateway.auth import user_of
 from gateway.errors import InvalidRequest
-from gateway.http.json_types import Body, Line, Reply, json_reply
+from gateway.http.json_types import Body, Id, Line, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_user
+from gateway.service.projects import MAX_PROJECTS
 from gateway.storage.projects import (
     Invitation,
     Member,
@@ -31,7 +33,25 @@ class ProjectBody(Body):
 
 
 class ProjectChanges(Body):
-    name: Name
+    """What changes of a project; what is absent stays."""
+
+    name: Name | None = None
+    instructions: Instructions | None = Field(
+        None,
+        description="With which sessions begin that are made in it without any of their own. Empty: none.",
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.name is None and self.instructions is None:
+            raise ValueError("must have name or instructions")
+        return self
+
+
+class ProjectOrder(Body):
+    """Your projects in the order of your list."""
+
+    projects: list[Id] = Field(max_length=MAX_PROJECTS, description="Their ids; others come behind them.")
 
 
 class RoleBody(Body):
@@ -47,6 +67,9 @@ class ProjectReply(Reply):
     role: Literal["owner", "editor", "reader"] = Field(description="Yours.")
     created_by: str = Field(description="The user who made it.")
     created_at: int
+    instructions: str | None = Field(
+        None, description="With which sessions begin that are made in it; absent: with none."
+    )
 
     @classmethod
     def of(cls, found: Membership) -> "ProjectReply":
@@ -58,6 +81,7 @@ class ProjectReply(Reply):
             role=found.role,
             created_by=user_of(project.created_by),
             created_at=project.created_at,
+            instructions=project.instructions,
         )
 
 
@@ -117,7 +141,7 @@ class InvitationList(Reply):
 
 
 class ProjectList(Reply):
-    """The oldest first."""
+    """In the order that you gave them, then the oldest first."""
 
     projects: list[ProjectReply]
 
@@ -162,13 +186,21 @@ async def read(request: ApiRequest) -> Response:
     return json_reply(ProjectDetails(**found.model_dump(), members=shown, invited=invited))
 
 
-async def rename(request: ApiRequest) -> Response:
-    """Gives a project another name; for its owners."""
+async def change(request: ApiRequest) -> Response:
+    """Gives a project another name, or other instructions for the sessions that are made in it; for its
+    owners."""
     asked = await request.read_body(ProjectChanges)
-    project = await request.gateway.projects.rename(
-        request.principal, request.path_id("project_id"), asked.name
+    project = await request.gateway.projects.change(
+        request.principal, request.path_id("project_id"), name=asked.name, instructions=asked.instructions
     )
     return json_reply(ProjectReply.of(Membership(project, "owner")))
+
+
+async def arrange(request: ApiRequest) -> Response:
+    """Puts your projects in an order, which is yours alone."""
+    asked = await request.read_body(ProjectOrder)
+    found = await request.gateway.projects.arrange(request.principal, asked.projects)
+    return json_reply(ProjectList(projects=[ProjectReply.of(each) for each in found]))
 
 
 async def delete(request: ApiRequest) -> Response:

@@ -1,15 +1,15 @@
 """Whole sessions: replayed, exported, imported, archived."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.api import shared_sessions
 from gateway.api.session_bodies import Session
 from gateway.errors import GatewayError
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
@@ -17,19 +17,12 @@ from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream
-from gateway.places import Places
-from gateway.session_pages.html_to_share import HTML
-from gateway.session_pages.markdown_to_share import MARKDOWN
-from gateway.session_pages.page_to_share import SharedPages
-from gateway.session_pages.replayed_turn import read_turn
+from gateway.session_pages.reader_page import ReaderPage, load_reader
 from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.branches import MAX_BRANCHES
 
 MAX_REASONS = 100
-
-_drawing = Places(1)
-"""Turns of pages to share that are drawn at once: several would keep the interpreter from all else."""
 
 
 class ReplayQuery(Query):
@@ -51,6 +44,10 @@ class ReplayQuery(Query):
 class ExportQuery(Query):
     format: Literal["jsonl", "markdown", "html"] = Field(
         "jsonl", description="jsonl: all of it, to be imported. The others: to be read by people."
+    )
+    language: Literal["en", "zh-Hans", "zh-Hant"] | None = Field(
+        None,
+        description="Of the words around what was said; absent: that of the reader's browser.",
     )
 
 
@@ -114,17 +111,23 @@ async def replay(request: ApiRequest) -> Response:
 async def export(request: ApiRequest) -> Response:
     """The whole session as a file, one JSON object a line, that can be imported; 409 while a turn runs. As
     `markdown` or `html` it is a page to share, of the active branch: what was said, with tools and sources
-    folded, and nothing that is remembered of you."""
+    folded, and nothing that is remembered of you. `html` is 404 where the page is not built."""
     gateway, session_id = request.gateway, request.path_id("session_id")
-    form = (await request.read_query(ExportQuery)).format
-    if form != "jsonl":
+    query = await request.read_query(ExportQuery)
+    if query.format != "jsonl":
         session, turns = await gateway.replays.shared_turns(request.principal, session_id)
         request.reads_of(session.owner, session_id)
-        pages = HTML if form == "html" else MARKDOWN
+        about = asdict(session)
+        if query.format == "html":
+            page = ReaderPage(await asyncio.to_thread(load_reader), about, language=query.language)
+            content = shared_sessions.web_page(page, turns, gateway.artifacts, request.principal)
+        else:
+            content = shared_sessions.markdown(about, turns)
+        name, kind = ("html", "text/html") if query.format == "html" else ("md", "text/markdown")
         return Download(
-            _drawn(pages, asdict(session), turns),
-            name=f"{session_id}.{pages.suffix}",
-            media_type=pages.media_type,
+            content,
+            name=f"{session_id}.{name}",
+            media_type=f"{kind}; charset=utf-8",
             send_timeout=request.settings.send_timeout,
         )
     exporting = await gateway.records.exporting(request.principal, session_id)
@@ -135,22 +138,6 @@ async def export(request: ApiRequest) -> Response:
         media_type=NDJSON,
         send_timeout=request.settings.send_timeout,
     )
-
-
-async def _drawn(
-    pages: SharedPages, session: dict[str, Any], turns: AsyncGenerator[tuple[str, list[dict[str, Any]]]]
-) -> AsyncGenerator[bytes]:
-    yield pages.begin(session).encode()
-    async with aclosing(turns):
-        async for turn_id, events in turns:
-            # In a thread: a long answer takes a while to format.
-            await _drawing.take(None)
-            try:
-                drawn = await asyncio.to_thread(pages.draw, read_turn(turn_id, events))
-            finally:
-                _drawing.give_back()
-            yield drawn.encode()
-    yield pages.ending.encode()
 
 
 async def import_(request: ApiRequest) -> Response:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from gateway.api.attachment_body import AttachmentBody
+from gateway.api.attachment_body import AttachmentBody, WordsBesideFiles
 from gateway.api.turn_bodies import Turn
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.auth import Principal, user_of
-from gateway.http.json_types import Body, Id, Line, Message, Query, Reply
+from gateway.http.json_types import Body, Id, Line, Query, Reply, without_nul
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.projects import Sharing, Standing
@@ -23,18 +23,20 @@ from gateway.storage.sessions import (
     TitleBy,
     Whose,
 )
+from gateway.storage.turns import MAX_INSTRUCTIONS
 
 Title = Annotated[Line, Field(max_length=200)]
+Instructions = Annotated[str, Field(max_length=MAX_INSTRUCTIONS), AfterValidator(without_nul)]
 
 
 class SeedBody(Body):
     """A message that was said elsewhere."""
 
     role: Literal["user", "assistant"]
-    content: Message
     attachments: list[AttachmentBody] = Field(
         default_factory=list[AttachmentBody], max_length=MAX_FILES, description="Of a message of the user."
     )
+    content: WordsBesideFiles = Field(description="What was said. It may be empty where files came with it.")
 
     def message(self) -> SeedMessage:
         return SeedMessage(self.role, self.content, [each.given() for each in self.attachments])
@@ -47,12 +49,26 @@ class SessionBody(Body):
         None, description="Sessions of a project, in one role, know of each other's summaries."
     )
     role_id: Id | None = Field(None, description="The role, or interface, that it is in.")
+    instructions: Instructions | None = Field(
+        None, description="For its turns. Absent: those of its project. Empty: none."
+    )
+    temporary: bool = Field(
+        False,
+        description="In no list and no search, without memories in it and without any from it; deleted after "
+        "a day without use (GATEWAY_DELETE_TEMPORARY_AFTER).",
+    )
     messages: list[SeedBody] = Field(
         default_factory=list[SeedBody],
         max_length=MAX_SEEDED,
         description="A history that it begins with, the user's message first. Each message of the user is a "
         "turn then, marked as seeded, with the answers up to the next one; its tokens are unknown.",
     )
+
+    @model_validator(mode="after")
+    def _brings_nothing_that_stays(self) -> Self:
+        if self.temporary and self.messages:
+            raise ValueError("temporary: goes without messages")
+        return self
 
 
 class SessionRetentionBody(Body):
@@ -68,8 +84,8 @@ class SessionChanges(Body):
     title: Title | None = None
     pinned: bool | None = None
     archived: bool | None = Field(None, description="Listed only where archived ones are asked for.")
-    project_id: Id | None = Field(
-        None, description="A project of yours to move it into; nobody else sees it."
+    project_id: Id | Literal[""] | None = Field(
+        None, description="A project of yours to move it into; nobody else sees it. Empty: into none."
     )
     shared: Sharing | None = Field(
         None, description="read: the members of its project see all of it. none: nobody else does."
@@ -77,11 +93,14 @@ class SessionChanges(Body):
     retention: SessionRetentionBody | None = Field(
         None, description="Its own, in place of the one that it had; {}: its tenant's holds again."
     )
+    instructions: Instructions | None = Field(None, description="From its next turn on. Empty: none.")
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if all(getattr(self, name) is None for name in type(self).model_fields):
-            raise ValueError("must have title, pinned, archived, project_id, shared or retention")
+            raise ValueError(
+                "must have title, pinned, archived, project_id, shared, retention or instructions"
+            )
         return self
 
 
@@ -163,6 +182,7 @@ class Session(Reply):
         "manage: rename, unshare, delete. Absent: it is yours.",
     )
     retention: SessionRetention | None = Field(None, description="Its own; absent: its tenant's holds.")
+    temporary: bool | None = Field(None, description="true: it is in no list, and ends soon.")
 
     @classmethod
     def from_row(cls, row: object, **fields: object) -> Self:
@@ -181,7 +201,7 @@ class Session(Reply):
             project = standing.project if row.shared is not None else None
             may = [*standing.may] if owner is not None else None
             fields = {"may": may, "shared_in": project.name if project is not None else None, **fields}
-        return cls.from_row(row, shared_by=owner, **fields)
+        return cls.from_row(row, shared_by=owner, temporary=row.is_temporary or None, **fields)
 
 
 class SessionDetails(Session):
@@ -192,7 +212,9 @@ class SessionDetails(Session):
     )
     compressed_rounds: int = Field(description="How many versions the one in force is made of.")
     last_compressed_at: int | None = None
-    instructions: str | None = Field(None, description="The client application's, as they are in force.")
+    instructions: str | None = Field(
+        None, description="Yours or the client application's, as its next turn has them."
+    )
     carried_context: str | None = Field(
         None, description="Summaries of former sessions in its first turn, as the model reads them."
     )

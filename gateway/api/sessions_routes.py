@@ -40,12 +40,14 @@ TYPES = frozenset(event_types())
 async def create(request: ApiRequest) -> Response:
     """Makes a session, under a name of yours if you like, and with a history that you bring along."""
     body = await request.read_body(SessionBody)
-    place = {"project_id": body.project_id, "role_id": body.role_id}
+    place = {"project_id": body.project_id, "role_id": body.role_id, "instructions": body.instructions}
     if body.messages:
         messages = [each.message() for each in body.messages]
         row = await request.gateway.sessions.seed(request.principal, body.id, body.title, messages, **place)
     else:
-        row = await request.gateway.sessions.create(request.principal, body.id, body.title, **place)
+        row = await request.gateway.sessions.create(
+            request.principal, body.id, body.title, is_temporary=body.temporary, **place
+        )
     made = Session.seen_by(request.principal, row)
     return json_reply(made, 201, headers={"location": f"/api/sessions/{row.id}"})
 
@@ -123,6 +125,7 @@ async def change(request: ApiRequest) -> Response:
         project_id=body.project_id,
         shared=body.shared,
         retention=SessionDays(given.archive_days, given.delete_days) if given is not None else None,
+        instructions=body.instructions,
     )
     standing = await request.gateway.sessions.standing(request.principal, [row])
     return json_reply(Session.seen_by(request.principal, row, standing.get(row.id)))

@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from gateway.api.attachment_body import AttachmentBody
+from gateway.api.attachment_body import AttachmentBody, WordsBesideFiles
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.auth import Principal
 from gateway.events.session_changes import Rating
-from gateway.http.json_types import Body, Id, Message, Prose, Query, Reply, no_nul, not_blank, without_nul
+from gateway.http.json_types import Body, Id, Prose, Query, Reply, no_nul, not_blank, without_nul
 from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.storage.limits import SideUsage, Standing
@@ -44,16 +44,18 @@ class RegenerateBody(Body):
 class TurnOptions(RegenerateBody):
     """A message, and how it is treated."""
 
-    message: Message
-    parent_turn_id: Id | None = Field(
-        None,
-        description="The turn after which this one comes, in a new branch where others do already; `root`: "
-        "before all turns. Absent: the last one of the active branch.",
-    )
     attachments: list[AttachmentBody] = Field(
         default_factory=list[AttachmentBody],
         max_length=MAX_FILES,
         description="Files that the message brings along.",
+    )
+    message: WordsBesideFiles = Field(
+        description="The user's message. It may be empty where files come with it."
+    )
+    parent_turn_id: Id | None = Field(
+        None,
+        description="The turn after which this one comes, in a new branch where others do already; `root`: "
+        "before all turns. Absent: the last one of the active branch.",
     )
     tools: list[ClientToolBody] = Field(
         default_factory=list[ClientToolBody],

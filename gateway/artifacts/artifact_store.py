@@ -18,13 +18,13 @@ from typing import Any
 import structlog
 
 from gateway.artifacts.compact import compact_of
-from gateway.artifacts.content import ArtifactContent, measure, plain_name
+from gateway.artifacts.content import ArtifactContent, Measured, measure_as_kept, plain_name
 from gateway.artifacts.kinds import kind_of
 from gateway.artifacts.store_events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept, source_of
 from gateway.errors import ArtifactDamaged, BlobMissing, Conflict, GatewayError, StorageError
 from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
-from gateway.storage.artifacts import CHUNK, EXAMPLES, ArtifactRow, Artifacts, blob_path
+from gateway.storage.artifacts import CHUNK, EXAMPLES, TEXTS, ArtifactRow, Artifacts, blob_path
 from gateway.storage.blobs import Blobs
 from gateway.storage.orphans import Orphans, remove_orphan
 from gateway.storage.refusals import no_artifact
@@ -173,7 +173,9 @@ class ArtifactStore:
     async def _put(
         self, content: ArtifactContent, origin: Origin, metadata: Mapping[str, Any], expires_at: int | None
     ) -> ArtifactRow:
-        row = await asyncio.to_thread(self._row_of, content, origin, metadata)
+        most = self._settings.artifact_max_size
+        content, measured = await asyncio.to_thread(measure_as_kept, content, most)
+        row = await asyncio.to_thread(self._row_of, content, measured, origin, metadata)
         if expires_at is not None:
             row = replace(row, expires_at=min(row.expires_at, expires_at))
         if (known := await self._made_before(row)) is not None:
@@ -215,8 +217,9 @@ class ArtifactStore:
         same = [each for each in made if (each.tool_call_id, each.name) == (row.tool_call_id, row.name)]
         return next((each for each in same if each.sha256 == row.sha256), None)
 
-    def _row_of(self, content: ArtifactContent, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
-        measured = measure(content, self._settings.artifact_max_size)
+    def _row_of(
+        self, content: ArtifactContent, measured: Measured, origin: Origin, metadata: Mapping[str, Any]
+    ) -> ArtifactRow:
         content = replace(content, name=plain_name(content.name))
         kind, mime = kind_of(measured, content.name, content.mime)
         compact = compact_of(content, measured, kind)
@@ -227,7 +230,7 @@ class ArtifactStore:
             mime=mime,
             kind=kind,
             size=measured.size,
-            lines=measured.lines,
+            lines=measured.lines if kind in TEXTS or not measured.damaged else None,
             sha256=measured.sha256,
             chunks=measured.chunks,
             path=blob_path(origin.owner, measured.sha256),

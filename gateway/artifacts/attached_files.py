@@ -10,47 +10,26 @@ import base64
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import structlog
 
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
-from gateway.artifacts.attachment_budget import REQUEST_ENCODED, encoded, has_artifact_source, left_out
-from gateway.artifacts.compact.model_view import render
+from gateway.artifacts.attachment_budget import has_artifact_source, left_out
 from gateway.artifacts.content import bytes_content
-from gateway.artifacts.kinds import image_size
-from gateway.artifacts.pdf import is_locked, pages_of
+from gateway.artifacts.file_reading import ShownFile, read_file
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import ArtifactDamaged, NotFound, StorageError
 from gateway.lexical import estimate_tokens
-from gateway.messages import (
-    DOCUMENT_PAGES,
-    Attached,
-    Block,
-    Message,
-    document_tokens,
-    image_tokens,
-    text_block,
-)
+from gateway.messages import Attached, Block, FileReading, Message, text_block
 from gateway.settings import Settings
-from gateway.storage.artifacts import CHUNK, TEXTS, ArtifactRow
+from gateway.storage.artifacts import ArtifactRow
 
 log = structlog.get_logger(__name__)
 
-INLINE_BYTES = 32_768
-"""Bytes of a text that may be shown whole."""
 INLINE_SHARE = 4
 """All texts that one message shows whole take at most so many times the tokens of one."""
 
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-IMAGE_ENCODED = 5_242_880
-"""Bytes of an image in base64, as which the API counts its 5 MB (docs.claude.com "Vision"; its refusal names
-`source.base64` and that length)."""
-IMAGE_SIDE = 8000
-"""Pixels (ibid.)."""
-
-ATTACHED_HERE = "The user attached this file to the message below; it is material for the request."
-TOO_MANY = "too many to be shown to you."
 OVER_BUDGET = "is not shown any more: newer files take all the room that a request has."
 BLIND = "is not shown: you do not look at files of this type. Tools can read it."
 REFUSED = "is not shown: the model's endpoint refused what was shown. Tools can read it."
@@ -88,14 +67,6 @@ class Filled(NamedTuple):
     is_whole: bool = True
 
 
-class _Shown(NamedTuple):
-    """How the model gets a file: the `text` that it reads, and what it takes to look at the file itself."""
-
-    shown: Literal["text", "compact", "image", "document"]
-    text: str = ""
-    tokens: int | None = None
-
-
 class Attachments:
     """The files of messages. One for a process."""
 
@@ -125,13 +96,21 @@ class Attachments:
                     made.append(row.ref)
                 else:
                     row = await self._store.get(origin.owner, each, within=within)
-                attached = await self._attached(row, budget)
-                budget -= estimate_tokens(attached.text) if attached.shown == "text" else 0
-                files.append(attached)
+                file = await read_file(self._store, row, min(budget, self._settings.artifact_tokens))
+                budget -= estimate_tokens(file.text) if file.shown == "text" else 0
+                files.append(_attached(row, file))
         except BaseException:
             await self.withdraw(origin.owner, made)
             raise
         return AttachedFiles(tuple(files), tuple(made))
+
+    async def reading(self, row: ArtifactRow) -> FileReading | None:
+        """What the model gets of an artifact that is the only file of a message; None where it cannot be read
+        now."""
+        try:
+            return (await read_file(self._store, row, self._settings.artifact_tokens)).reading
+        except (StorageError, NotFound):
+            return None
 
     async def withdraw(self, owner: str, made: Sequence[str]) -> None:
         """Removes what was made for a message that is not needed. What cannot be removed now expires."""
@@ -233,64 +212,18 @@ class Attachments:
         source = {"type": "base64", "media_type": media_type, "data": data.decode()}
         return {**block, "source": source}
 
-    async def _attached(self, row: ArtifactRow, budget: int) -> Attached:
-        shown, text, tokens = await self._shown(row, budget)
-        return Attached(
-            ref=row.ref,
-            name=row.name or row.ref,
-            mime=row.mime,
-            size=row.size,
-            shown=shown,
-            text=text,
-            tokens=tokens,
-        )
 
-    async def _shown(self, row: ArtifactRow, budget: int) -> _Shown:
-        if row.kind in TEXTS:
-            return await self._as_text(row, budget)
-        if row.kind == "image":
-            return await self._as_image(row)
-        if row.kind == "pdf":
-            return await self._as_document(row)
-        return _compact(row, "A file of this type cannot be shown to you.")
-
-    async def _as_text(self, row: ArtifactRow, budget: int) -> _Shown:
-        if row.size <= INLINE_BYTES:
-            text = (await self._store.read(row, 0, row.size)).decode()
-            if estimate_tokens(text) <= min(budget, self._settings.artifact_tokens):
-                return _Shown("text", text)
-        return _compact(row, "It is too long to be shown whole.")
-
-    async def _as_image(self, row: ArtifactRow) -> _Shown:
-        if row.mime not in IMAGE_TYPES:
-            return _compact(row, f"An image of the type {row.mime} cannot be shown to you.")
-        if encoded(row.size) > IMAGE_ENCODED:
-            return _compact(row, f"It has more than {IMAGE_ENCODED // 4 * 3:,} bytes: {TOO_MANY}")
-        # The header may stand behind a lot that a camera wrote: all that is read at once is looked through.
-        size = image_size(await self._store.read(row, 0, CHUNK))
-        if size is None:
-            return _compact(
-                row, "Its header does not tell its size in pixels, so that it cannot be shown to you."
-            )
-        if max(size) > IMAGE_SIDE:
-            return _compact(row, f"It has more than {IMAGE_SIDE:,} pixels a side: {TOO_MANY}")
-        return _Shown("image", tokens=image_tokens(*size))
-
-    async def _as_document(self, row: ArtifactRow) -> _Shown:
-        if encoded(row.size) > REQUEST_ENCODED:
-            return _compact(row, f"It has more than {REQUEST_ENCODED // 4 * 3:,} bytes: {TOO_MANY}")
-        data = await self._store.read(row, 0, row.size)
-        if await asyncio.to_thread(is_locked, data):
-            return _compact(row, "It is encrypted, so that it cannot be shown to you.")
-        pages = await asyncio.to_thread(pages_of, [data])
-        if pages is not None and pages > DOCUMENT_PAGES:
-            return _compact(row, f"It has {pages:,} pages: at most {DOCUMENT_PAGES} can be shown to you.")
-        return _Shown("document", tokens=document_tokens(row.size, pages))
-
-
-def _compact(row: ArtifactRow, why_not: str) -> _Shown:
-    """The compact form of a file that the API would refuse, as far as its bytes show it, with the reason."""
-    return _Shown("compact", render(row, note=f"{ATTACHED_HERE} {why_not}"))
+def _attached(row: ArtifactRow, file: ShownFile) -> Attached:
+    return Attached(
+        ref=row.ref,
+        name=row.name or row.ref,
+        mime=row.mime,
+        size=row.size,
+        shown=file.shown,
+        text=file.text,
+        tokens=file.tokens,
+        reading=file.reading,
+    )
 
 
 def _unseen(block: Block, model: str, problems: list[str]) -> Block:

@@ -3,7 +3,7 @@
 import codecs
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
@@ -21,6 +21,7 @@ NAME_BYTES = 200
 """Bytes of it in UTF-8: file systems take 255, and a copy may get a longer name."""
 
 _BATCH = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
+_JOINERS = "\u200c\u200d"  # emoji are made of several with them, and Persian and Hindi words are written so
 _MAX_SUFFIX_LENGTH = 12  # characters, with the dot, that a long name keeps of its end
 
 
@@ -37,8 +38,8 @@ class ArtifactContent:
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The measures of a content: its size in bytes, the hashes of the whole and of its parts, its lines (the
-    last may have no end; None where it is no text: not UTF-8, or with a NUL in it), its first HEAD and its
-    last TAIL bytes."""
+    last may have no end; None where it is no text, see `TextCheck`), its first HEAD and its last TAIL bytes,
+    and how many characters of a text are `damaged`."""
 
     size: int
     sha256: str
@@ -46,6 +47,7 @@ class Measured:
     lines: int | None
     head: bytes
     tail: bytes
+    damaged: int = 0
 
 
 def text_content(text: str, name: str | None = None, mime: str | None = None) -> ArtifactContent:
@@ -82,13 +84,38 @@ def file_content(file: BinaryIO, name: str | None = None, mime: str | None = Non
     return ArtifactContent(chunks, name, mime)
 
 
+def measure_as_kept(content: ArtifactContent, most: int | None = None) -> tuple[ArtifactContent, Measured]:
+    """The content as it is kept, and its measures. A text in UTF-16 or UTF-32 with a byte order mark, as of
+    Excel and Notepad, is kept in UTF-8 with its mark, from which the same bytes can be had again; any other
+    content is kept as it is. Blocks, and raises, as `measure`."""
+    measured = measure(content, most)
+    encoding = next((name for mark, name in _MARKED.items() if measured.head.startswith(mark)), None)
+    if encoding is None or measured.lines is not None:
+        return content, measured
+
+    def chunks() -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        yield codecs.BOM_UTF8
+        for chunk in content.chunks():
+            for start in range(0, len(chunk), _BATCH):
+                yield decoder.decode(chunk[start : start + _BATCH]).encode()
+        decoder.decode(b"", final=True)
+
+    converted = replace(content, chunks=chunks)
+    try:
+        as_text = measure(converted, most)
+    except UnicodeError:
+        return content, measured
+    return (converted, as_text) if as_text.lines is not None and not as_text.damaged else (content, measured)
+
+
 def measure(content: ArtifactContent, most: int | None = None) -> Measured:
     """One pass over the content. Blocks: run it in a thread.
 
     Raises:
         errors.TooLarge: it has more than `most` bytes; no more of them were read.
     """
-    whole, parts, text = hashlib.sha256(), _Parts(), _Text()
+    whole, parts, text = hashlib.sha256(), _Parts(), TextCheck()
     size, head, tail = 0, bytearray(), b""
     for chunk in content.chunks():
         size += len(chunk)
@@ -105,10 +132,10 @@ def measure(content: ArtifactContent, most: int | None = None) -> Measured:
         tail = chunk[-TAIL:] if len(chunk) >= TAIL else (tail + chunk)[-TAIL:]
     chunks = parts.all()
     lines = None
-    if text.is_whole():
+    if text.is_text():
         ends = sum(each.line_ends for each in chunks)
         lines = ends + (size > 0 and not tail.endswith(b"\n"))
-    return Measured(size, whole.hexdigest(), chunks, lines, bytes(head), tail)
+    return Measured(size, whole.hexdigest(), chunks, lines, bytes(head), tail, text.damaged)
 
 
 def plain_name(name: str | None) -> str | None:
@@ -117,7 +144,7 @@ def plain_name(name: str | None) -> str | None:
     if name is None:
         return None
     last = name[-4 * MAX_NAME_LENGTH :].replace("\\", "/").rsplit("/", 1)[-1]
-    seen = "".join(each for each in clean_text(last) if each.isprintable()).strip()
+    seen = "".join(each for each in clean_text(last) if each.isprintable() or each in _JOINERS).strip()
     suffix = PurePosixPath(seen).suffix
     if len(suffix) > _MAX_SUFFIX_LENGTH:
         suffix = ""
@@ -159,27 +186,47 @@ class _Parts:
         self._hash, self._size, self._ends = hashlib.sha256(), 0, 0
 
 
-class _Text:
-    """Whether it is UTF-8 without NUL."""
+class TextCheck:
+    """Whether bytes that come in pieces are a text: UTF-8 in which at most one character of a hundred is
+    damaged, as a wrong byte, a NUL, or a character that is cut off at the end is."""
 
     def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._is = True
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._end = b""  # of what came before: a replacement mark that was written may lie across pieces
+        self._controls = self._characters = 0
+        self.damaged = 0
 
     def take(self, data: bytes) -> None:
-        if not self._is:
-            return
-        try:
-            for start in range(0, len(data), _BATCH):
-                self._decoder.decode(data[start : start + _BATCH])
-        except UnicodeDecodeError:
-            self._is = False
-        self._is = self._is and b"\0" not in data
+        for start in range(0, len(data), _BATCH):
+            if self.damaged <= _MOST_DAMAGED:
+                self._take(data[start : start + _BATCH])
 
-    def is_whole(self) -> bool:
+    def is_text(self) -> bool:
         """After the last piece."""
-        try:
-            self._decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return False
-        return self._is
+        self.damaged += len(self._decoder.decode(b"", final=True))
+        return not self.damaged or (
+            self.damaged <= _MOST_DAMAGED
+            and self.damaged + self._controls <= max(1, self._characters // _DAMAGED_OF)
+            and self._characters >= _LEAST * self.damaged
+        )
+
+    def _take(self, data: bytes) -> None:
+        text = self._decoder.decode(data)
+        with_end = self._end + data
+        marks, self._end = with_end.count(_MARK), with_end[-len(_MARK) + 1 :]
+        self._characters += len(text)
+        self._controls += len(data) - len(data.translate(None, _CONTROLS))
+        self.damaged += text.count("\ufffd") - marks + data.count(0)
+
+
+_MARKED = {  # UTF-32 first: as UTF-16 its mark would be one with a NUL behind it
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_MARK = "\ufffd".encode()
+_DAMAGED_OF = 100
+_LEAST = 10  # characters for each damaged one
+_MOST_DAMAGED = 10_000  # of a text of any length: each takes time
+_CONTROLS = bytes({*range(1, 32), 127} - set(b"\t\n\f\r\x1b"))

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from gateway.artifacts.artifact_store import ArtifactStore
+from gateway.artifacts.reading.chunks import readable, text_of
 from gateway.artifacts.reading.json_path import values_at
 from gateway.artifacts.store_events import PassedOn
 from gateway.errors import BadArguments, NotFound, RequestRefused, StorageError, ToolError
@@ -115,7 +116,7 @@ class References:
                 "Pass a part of it with json_path, or pass it alone."
             )
         data = b"".join([piece async for piece in self._store.stream(row)])
-        return data.decode() if row.kind in TEXTS else base64.b64encode(data).decode()
+        return readable(text_of(data)) if row.kind in TEXTS else base64.b64encode(data).decode()
 
 
 def _size_of(values: list[Any]) -> int:

@@ -36,10 +36,12 @@ class Operation:
 _READS = (
     *("approval.list", "approval.read", "artifact.list", "artifact.read", "branch.list", "caller.read"),
     *("compression.list", "compression.read", "document.list", "event.read", "event.replay", "grant.list"),
-    *("key.list", "memory.control", "memory.list", "memory.list_versions", "memory.read"),
+    *("key.list", "link.list", "link.open", "memory.control", "memory.list", "memory.list_versions"),
+    "memory.read",
     *("memory.retrieve", "message.list", "model.list", "model.read", "person.read_erasure", "profile.list"),
     *("profile.read", "project.list", "project.list_invitations", "project.read", "prompt.list"),
-    *("prompt.preview", "prompt.read_sent", "provider_key.read", "schedule.list", "schedule.read"),
+    *("prompt.preview", "prompt.read_sent", "provider_key.read", "saved_prompt.list", "schedule.list"),
+    "schedule.read",
     *("session.list", "session.read", "session.read_snapshot", "skill.list", "summary.list"),
     *("summary.read", "turn.list", "turn.read", "usage.read", "webhook.list", "webhook.list_deliveries"),
     "webhook.read",
@@ -50,11 +52,14 @@ _TAKES_OUT = (
 )
 _CHATS = (
     *("approval.decide", "branch.activate", "compression.activate", "grant.revoke", "key.create"),
-    *("key.revoke", "person.erase", "project.accept", "project.create", "project.decline"),
+    *("key.revoke", "link.create", "link.end", "person.erase", "project.accept", "project.arrange"),
+    *("project.create", "project.decline"),
     *("project.delete", "project.put_member", "project.remove_member", "project.rename"),
+    *("saved_prompt.change", "saved_prompt.create", "saved_prompt.delete"),
     *("provider_key.remove", "provider_key.set", "schedule.change", "schedule.create", "schedule.delete"),
     *("schedule.run", "session.archive", "session.change", "session.compress", "session.create"),
-    *("session.delete", "session.import", "session.import_all", "summary.make", "tool_result.give"),
+    *("session.delete", "session.import", "session.import_all", "session.import_chats"),
+    *("summary.make", "tool_result.give"),
     *("turn.cancel", "turn.rate", "turn.regenerate", "turn.release", "turn.start", "webhook.add"),
     *("webhook.change", "webhook.delete", "webhook.replay", "webhook.test"),
 )
@@ -65,15 +70,24 @@ _CHANGES_MEMORY = (
 _OF_ADMINS = ("audit.export", "hold.create", "hold.lift", "retention.change")
 """In their own tenant; the operator's admins in all."""
 _ADMINS_READ = (
-    *("audit.list", "hold.list", "key.list_all", "other_person.read_erasure", "retention.preview"),
-    *("retention.read", "tenant_provider_key.read"),
+    *("audit.list", "hold.list", "key.list_all", "other_person.read_erasure"),
+    *("other_person.read_usage", "retention.preview", "retention.read", "tenant_provider_key.read"),
+    "user.list",
 )
 _ADMINS_ON_OTHERS = (
     *("other_person.erase", "other_person.export", "tenant_provider_key.remove", "tenant_provider_key.set"),
+    *("tenant_saved_prompt.change", "tenant_saved_prompt.create", "tenant_saved_prompt.delete"),
 )
 _OF_THE_OPERATOR = (
-    *("document.deprecate", "document.restore", "mcp_server.sign_in", "mcp_server.sign_out"),
-    *("secret.rotate", "skill.refresh", "skill.switch"),
+    *("document.deprecate", "document.restore", "limit.change", "mcp_server.put", "mcp_server.remove"),
+    *(
+        "mcp_server.sign_in",
+        "mcp_server.sign_out",
+        "prompt.change",
+        "secret.rotate",
+        "skill.refresh",
+        "skill.switch",
+    ),
 )
 
 
@@ -93,13 +107,16 @@ def _operations() -> Iterator[Operation]:
     )
     yield from (Operation(name, "admin", name, is_operators=True) for name in _OF_THE_OPERATOR)
     yield Operation("prompt.try_edits", "admin", is_operators=True)
-    yield Operation("mcp_server.list", "admin", is_operators=True)
+    yield from (
+        Operation(name, "admin", is_operators=True)
+        for name in ("limit.list", "mcp_server.list", "prompt.list_versions", "server.read")
+    )
     yield Operation("metrics.read", "metrics", is_operators=True)
     # What a message of these protocols does is an operation of its own.
     yield from (Operation(name, None) for name in ("a2a.call", "mcp.call"))
     yield from (
         Operation(name, None, is_open=True)
-        for name in ("a2a.read_card", "health.read", "schema.read", "sign_in.begin")
+        for name in ("a2a.read_card", "health.read", "link.read", "schema.read", "sign_in.begin")
     )
     yield Operation("sign_in.create", None, "sign_in.create", is_open=True)
     yield Operation("mcp_server.come_back", None, "mcp_server.come_back", is_open=True)

@@ -21,4 +21,6 @@ def dev(
     from gateway.settings import load_settings
 
     settings = load_settings(host=host, port=port, data_dir=data_dir)
+    if settings.page_developer == "auto":
+        settings = settings.model_copy(update={"page_developer": "on"})
     run(settings, demo=not settings.has_model, open_page=open_page, picks_model=True)

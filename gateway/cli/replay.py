@@ -44,9 +44,11 @@ def replay(
     from gateway.cli.session_files import named_failures
     from gateway.cli.timeline import Timeline
     from gateway.client import GatewayClient
+    from gateway.client.frames import Frame
     from gateway.files.replacement import replacing
     from gateway.history.replay import read_speed
-    from gateway.session_pages.replay_page import write_page
+    from gateway.session_pages.reader_page import ReaderPage, load_reader, picture_line
+    from gateway.session_pages.shared_events import Pictures
 
     read_speed(speed)  # a page is made without waiting; a wrong speed is refused all the same
     with GatewayClient(url, key) as client:
@@ -62,10 +64,30 @@ def replay(
                 timeline.show(frame.load())
             timeline.end()
         else:
-            events = (frame.load() for frame in frames)
+            page = ReaderPage(load_reader(), described, replay=True)
             with named_failures(html, "written"), replacing(html) as file:
-                file.writelines(part.encode() for part in write_page(described, events))
+                file.write(page.begin().encode())
+                pictures = Pictures()
+                for event in map(Frame.load, frames):
+                    pictures.look(event)
+                    file.writelines(line.encode() for line in page.events([event]))
+                file.write(page.pictures().encode())
+                for each in pictures.wanted:
+                    if (content := _picture(client, each.ref)) is not None:
+                        file.write(picture_line(each.ref, each.mime, content).encode())
+                file.write(page.end().encode())
             print(f"Wrote {html}.", file=sys.stderr)
+
+
+def _picture(client: "GatewayClient", ref: str) -> bytes | None:
+    """The content of an artifact; None where it cannot be had any more."""
+    from gateway.errors import RequestRefused
+
+    try:
+        with client.stream("GET", f"/api/artifacts/{ref}", headers={"accept": "*/*"}) as response:
+            return b"".join(client.chunks(response))
+    except RequestRefused:
+        return None
 
 
 def _frames(

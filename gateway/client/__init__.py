@@ -11,9 +11,9 @@ as many connections as it takes.
 `AsyncGatewayClient` has the same verbs, awaited, and `async for`. `web/client` is the same in TypeScript.
 """
 
-from gateway.client.asynchronous import AsyncGatewayClient
-from gateway.client.frames import Frame, FrameReader, read_frames
-from gateway.client.request_failures import Unreachable
-from gateway.client.synchronous import GatewayClient
+from .asynchronous import AsyncGatewayClient
+from .frames import Frame, FrameReader, read_frames
+from .request_failures import Unreachable
+from .synchronous import GatewayClient
 
 __all__ = ["AsyncGatewayClient", "Frame", "FrameReader", "GatewayClient", "Unreachable", "read_frames"]

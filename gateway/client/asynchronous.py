@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import httpx2
 
-from gateway.client.following import PATIENCE, Following
-from gateway.client.frames import Frame, FrameReader
-from gateway.client.request_failures import RETRY_WAITS, is_passing, named_failures, refusal
-from gateway.client.verbs import Json, Verbs, connection, given
-from gateway.errors import GatewayError
+from ..errors import GatewayError
+from .following import PATIENCE, Following
+from .frames import Frame, FrameReader
+from .request_failures import RETRY_WAITS, is_passing, named_failures, refusal
+from .verbs import Json, Verbs, connection, given
 
 
 class AsyncGatewayClient(Verbs[Coroutine[Any, Any, Json]]):

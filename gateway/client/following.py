@@ -4,9 +4,9 @@ import random
 import time
 from urllib.parse import quote
 
-from gateway.client.frames import Frame
-from gateway.client.request_failures import Unreachable
-from gateway.errors import GatewayError
+from ..errors import GatewayError
+from .frames import Frame
+from .request_failures import Unreachable
 
 PATIENCE = 60.0
 """Seconds for which a server may be away, or say nothing new between two connections."""

@@ -1,9 +1,8 @@
 """Native SSE frames from a byte stream: LF line ends, one `data:` line, as docs/events.md says."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
-
-import orjson
 
 
 class Frame(NamedTuple):
@@ -14,7 +13,7 @@ class Frame(NamedTuple):
     data: bytes
 
     def load(self) -> dict[str, Any]:
-        return orjson.loads(self.data)
+        return json.loads(self.data)
 
 
 class FrameReader:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import httpx2
 
-from gateway.errors import GatewayError, NotAuthenticated, RequestRefused
+from ..errors import GatewayError, NotAuthenticated, RequestRefused
 
 RETRY_WAITS = (0.3, 0.6, 1.2, 2.4)
 """Seconds before a request that may be repeated is, so often."""

@@ -1,14 +1,14 @@
 """The verbs of the HTTP API, once for both clients."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 import httpx2
 
-from gateway.errors import GatewayError
+from ..errors import GatewayError
 
 SILENCE_TIMEOUT = 60.0  # a stream carries a heartbeat every 15 s
 CONNECT_TIMEOUT = 10.0
@@ -168,6 +168,26 @@ class Verbs(ABC, Generic[Answer]):
 
     def rename_project(self, project_id: str, name: str) -> Answer:
         return self.ask("PATCH", f"/api/projects/{quote(project_id, safe='')}", {"name": name})
+
+    def change_project(self, project_id: str, **changes: Any) -> Answer:
+        return self.ask("PATCH", f"/api/projects/{quote(project_id, safe='')}", changes)
+
+    def arrange_projects(self, project_ids: Sequence[str]) -> Answer:
+        """The order of the caller's list."""
+        return self.ask("PUT", "/api/projects/order", {"projects": list(project_ids)})
+
+    def saved_prompts(self) -> Answer:
+        """The prompts and personas that the caller may use."""
+        return self.ask("GET", "/api/saved-prompts")
+
+    def save_prompt(self, name: str, text: str, **body: Any) -> Answer:
+        return self.ask("POST", "/api/saved-prompts", {"name": name, "text": text, **body})
+
+    def change_saved_prompt(self, prompt_id: str, **changes: Any) -> Answer:
+        return self.ask("PATCH", f"/api/saved-prompts/{quote(prompt_id, safe='')}", changes)
+
+    def delete_saved_prompt(self, prompt_id: str) -> Answer:
+        return self.ask("DELETE", f"/api/saved-prompts/{quote(prompt_id, safe='')}")
 
     def delete_project(self, project_id: str) -> Answer:
         return self.ask("DELETE", f"/api/projects/{quote(project_id, safe='')}")

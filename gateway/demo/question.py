@@ -119,8 +119,9 @@ def read(body: Mapping[str, Any]) -> DemoPrompt:
     for index, message in enumerate(messages):
         texts = [block["text"] for block in blocks(message) if block["type"] == "text"]
         if message["role"] == "user" and texts:
-            # A message that is nothing but such a block was written by the user after all.
-            own = [text for text in texts if not _is_put_beside(text)] or texts[-1:]
+            own = [text for text in texts if not _is_put_beside(text)]
+            if not own:  # files without words; or the user wrote what looks like such a block
+                own = [""] if any(map(_is_file, texts)) else texts[-1:]
             earlier += [_unwrapped(text) if text.startswith(_SCHEDULED) else text for text in own]
             beside += [text for text in texts if text not in own]
             at = index
@@ -203,6 +204,10 @@ def _unwrapped(text: str) -> str:
     tag = _TAG.fullmatch(first)
     wrapped, closing, _ = rest.rpartition(f"\n</{tag[1]}>") if tag is not None else ("", "", "")
     return wrapped.partition("\n\n")[2].strip() if closing else text.strip()
+
+
+def _is_file(text: str) -> bool:
+    return any(form.match(text) for form in (_SHOWN, _COMPACT))
 
 
 def _is_put_beside(text: str) -> bool:

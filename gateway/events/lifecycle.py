@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.events.envelope import Event, EventData
 from gateway.ids import ID_PATTERN
-from gateway.messages import Attached, Usage
+from gateway.messages import Attached, FileReading, Usage
 
 Outcome = Literal["completed", "failed", "cancelled", "limit_reached", "interrupted"]
 
@@ -46,12 +46,18 @@ class AttachedFile(BaseModel):
     name: str
     mime: str
     size: int = Field(ge=0)
+    reading: FileReading | None = Field(
+        default=None,
+        description="What the model gets of it; absent in older turns. What this very model does not look "
+        "at, and what there is no room for, the warning `attachment_not_shown` tells.",
+    )
 
 
 def attached_files(given: Sequence[Attached]) -> list[AttachedFile] | None:
     """The files of a message as its event has them; None where there are none."""
     return [
-        AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size) for each in given
+        AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size, reading=each.reading)
+        for each in given
     ] or None
 
 
@@ -136,6 +142,9 @@ class IterationEnd(EventData):
 
     stop_reason: str | None = Field(
         default=None, description="As the endpoint gave it; `unknown` if it gave none."
+    )
+    stop_sequence: str | None = Field(
+        default=None, description="The text at which the model stopped, where the endpoint told it."
     )
     usage: Usage | None = Field(default=None, description="Absent when the endpoint did not report it.")
     cost: float | None = Field(

@@ -10,6 +10,9 @@ Thinking of which it is not known is sent to every model, and where that is refu
 
 Source: platform.claude.com "Preserved thinking": a signature is checked for the model and for all that stands
 before the block.
+
+Thinking that stood in a text (gateway/thinking_in_text.py) goes back to nobody: no endpoint gave it as
+thinking.
 """
 
 import re
@@ -21,8 +24,11 @@ from typing import Any, Literal
 from gateway.errors import ModelError
 from gateway.messages import RECALLED, Block, Message
 from gateway.storage.messages import History, StoredMessage
+from gateway.thinking_in_text import has_signed, without_thinking
 
 MADE_BY = "made_by"
+IN_TEXT = "in_text"
+"""Of a maker: its thinking stood in its text."""
 _NAMES_THINKING = re.compile(r"thinking|\bsignature\b|reasoning", re.IGNORECASE)
 _NAMES_THE_REQUEST = re.compile(r"budget_tokens|thinking\.type", re.IGNORECASE)
 Form = Literal["own", "all", "none"]
@@ -45,7 +51,7 @@ class ThinkingReader:
     def reads(self, block: Block, answer: Message, *, in_turn: bool, signed_before: bool) -> bool:
         """Whether a block of thinking in an answer is sent: of the turn that is answered (`in_turn`), or one
         that was signed for the prefix of a former generation (`signed_before`)."""
-        if not self.keeps(block):
+        if not self.keeps(block, answer):
             return False
         if self.form == "all":
             return True
@@ -53,9 +59,11 @@ class ThinkingReader:
             return False
         return self._is_own(_maker_of(block, answer))
 
-    def keeps(self, block: Block) -> bool:
+    def keeps(self, block: Block, answer: Message) -> bool:
         """Whether a thought of the turn that is answered goes back in its further calls: it came just now."""
-        return self.form != "none" and (is_signed(block) or self.takes_unsigned)
+        if is_signed(block):
+            return self.form != "none"
+        return self.form != "none" and self.takes_unsigned and IN_TEXT not in _maker_of(block, answer)
 
     def _is_own(self, maker: dict[str, Any]) -> bool:
         """An alias is another name for the model that answers to it: what was `answered` counts."""
@@ -78,16 +86,19 @@ def refuses_thinking(error: ModelError) -> bool:
     )
 
 
-def maker_of_answer(model: str, answered: str | None, endpoint: str | None) -> dict[str, str]:
+def maker_of_answer(
+    model: str, answered: str | None, endpoint: str | None, *, in_text: bool = False
+) -> dict[str, Any]:
     """What is stored with the thinking of an answer that `model` was asked for."""
     return {
         "model": model,
         **({"answered": answered} if answered and answered != model else {}),
         **({"endpoint": endpoint} if endpoint else {}),
+        **({IN_TEXT: True} if in_text else {}),
     }
 
 
-def signed_off(content: Sequence[Block], maker: dict[str, str]) -> Sequence[Block]:
+def signed_off(content: Sequence[Block], maker: dict[str, Any]) -> Sequence[Block]:
     """The content of an answer as it is stored, with the maker of its thinking."""
     if not any(is_thinking(block) for block in content):
         return content
@@ -130,16 +141,33 @@ def unmarked(block: Block) -> Block:
 
 
 def as_sent(reader: ThinkingReader, message: Message) -> Message:
-    """An answer as it goes back in its own turn: the thinking that the reader takes, without its maker; the
-    same object when there is none."""
+    """An answer as it goes back in its own turn: the thinking that the reader takes, without its maker, and
+    what its texts say; the same object when nothing of it is thinking."""
     if message.role != "assistant" or not any(is_thinking(block) for block in message.content):
-        return message
+        return said_by(message, message)
     kept = [
         unmarked(block)
         for block in message.content
-        if block["type"] != RECALLED and (not is_thinking(block) or reader.keeps(block))
+        if block["type"] != RECALLED and (not is_thinking(block) or reader.keeps(block, message))
     ]
-    return Message(message.role, kept)
+    return said_by(Message(message.role, kept), message)
+
+
+def said_by(message: Message, stored: Message) -> Message:
+    """`message`, as which an answer that was `stored` is read, without what is thought in its texts; the same
+    object when nothing is, or its thinking is signed."""
+    if message.role != "assistant" or has_signed(stored.content):
+        return message
+    texts = {at: block["text"] for at, block in enumerate(message.content) if block["type"] == "text"}
+    said = {at: without_thinking(text) for at, text in texts.items()}
+    if all(said[at] is text for at, text in texts.items()):
+        return message
+    content = [
+        {**block, "text": said[at]} if at in said else block
+        for at, block in enumerate(message.content)
+        if said.get(at) != ""
+    ]
+    return Message(message.role, content)
 
 
 def last_answered(history: History, model: str, endpoint: str | None) -> str | None:

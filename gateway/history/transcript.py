@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gateway.history.server_tool_calls import without_halves
 from gateway.history.summaries.summary import render, sources_of
-from gateway.history.thinking_reader import ThinkingReader, is_thinking, with_thinking_for
+from gateway.history.thinking_reader import ThinkingReader, is_thinking, said_by, with_thinking_for
 from gateway.messages import (
     ARTIFACT,
     ATTACHED,
@@ -57,9 +57,9 @@ def view(history: History, reader: ThinkingReader | None = None) -> list[Message
 
     When a compression is in force: first a user's message with its summary, labelled as data, then the
     message it keeps, if any, and those after what it covers. Thinking in messages up to `generation_from` was
-    signed for another prefix and is left out, with the message when nothing else is in it; so is what the
-    `reader` cannot read, calls of the endpoint's own tools that got no result, and memories that have been
-    forgotten since they were recalled."""
+    signed for another prefix and is left out, with the message when nothing else is in it; so is what stands
+    in texts, what the `reader` cannot read, calls of the endpoint's own tools that got no result, and
+    memories that have been forgotten since they were recalled."""
     row = history.compression
     first = [] if row is None else [user_message(render(row.summary, row))]
     return [*first, *messages_for_model(history, history.messages, reader)]
@@ -80,7 +80,7 @@ def messages_for_model(
             message = in_words(item, history.memories)
             message = with_thinking_for(reader, item, message, history.generation_from)
             others |= special
-        found.append(message)
+        found.append(said_by(message, item.message))
     if others - _KNOWN:
         found = without_halves(found, open_from=len(found) if open_from is None else open_from)
     return [message for message in found if message.content]

@@ -79,7 +79,7 @@ class Endpoint:
         if self.cost is None or (kind := self.cost.of(request)) is None:
             response = await self.handler(request)
         else:
-            async with request.gateway.places.taken(kind, request.principal.user_id) as request.place:
+            async with request.gateway.places.taken(kind, request.whose_place) as request.place:
                 response = await self.handler(request)
                 if isinstance(response, StreamingResponse):
                     content = cast("AsyncGenerator[bytes]", response.body_iterator)

@@ -33,7 +33,8 @@ from gateway.telemetry.setup import Telemetry
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; frame-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    "connect-src 'self'; manifest-src 'self'; frame-src 'self' blob:; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'self'"
 )
 
 STRICT_FIELDS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))

@@ -75,6 +75,13 @@ class ApiRequest(Request):
         """Who asks, as the middleware found out."""
         return self.scope["principal"]
 
+    @property
+    def whose_place(self) -> str:
+        """Whose places a costly request takes one of: its user's, or those of its address where nobody is
+        asked who they are."""
+        who: Principal | None = self.scope.get("principal")
+        return who.user_id if who is not None else f"address {self.scope['came_from'].address}"
+
     def outlives_access(self) -> None:
         """Has the request answered to its end though it takes away the access that it came with."""
         if (resting := self.scope.get(RESTING)) is not None:

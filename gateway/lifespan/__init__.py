@@ -28,7 +28,8 @@ log = structlog.get_logger(__name__)
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """Puts what requests need into `app.state`: deps, gateway, telemetry, supervisor, indexer, leader,
     audit, request_rates (None: no limits are set), wheel, page_sign_in, personal_data, being_erased,
-    begin_shutdown, and for /readyz the `checks` by name and `newer_schema`."""
+    begin_shutdown, and for /readyz the `checks` by name and `newer_schema`; for who
+    looks after it `sizes` of the database and `started_at` (Unix milliseconds)."""
     async with AsyncExitStack() as stack:
         process = await open_process(app, stack)
         abilities = await open_abilities(process)

@@ -14,6 +14,8 @@ from gateway.ids import now_ms
 from gateway.lifespan.database_files import database_files
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
+from gateway.service.added_limits import OperatorLimits
+from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
@@ -25,6 +27,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import GATEWAY, AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.gateway import Gateway
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
@@ -34,23 +37,27 @@ from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.open_access import OpenAccess
+from gateway.service.operator_changes import Look, OperatorChanges
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
+from gateway.service.saved_prompts import UserSavedPrompts
 from gateway.service.schedules import UserSchedules
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_events import SessionEvents
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
+from gateway.service.shared_links import UserLinks
 from gateway.service.skills import SkillsOffered
 from gateway.service.standing_access import StandingAccess
 from gateway.service.streams import SessionStreams
 from gateway.service.title_worker import TitleWorker
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.users_being_erased import BeingErased
 from gateway.service.webhook_worker import WebhookWorker
@@ -103,8 +110,19 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     turns = UserTurns(deps, in_flight, approvals, limits)
     access_ending = AccessEnding(storage.ended_access, standing, turns.stop, events, state.audit)
     keys = _keys(process, access_ending)
+    mcp_sign_ins = McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys, standing)
+    added_mcp_servers = UserMcpServers(
+        abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
+    )
+    added_limits = OperatorLimits(limits, storage.limit_rules)
+    await _follow_operator(process, added_mcp_servers.look, added_limits.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
+    records = SessionRecords(deps, in_flight, archiver, sessions)
+    replays = SessionReplays(deps, in_flight, sessions, open_access)
+    state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
+    link_key = await storage.installation.secret("passes for links")
+    links = UserLinks(deps, storage.shared_links, replays, keys, being_erased=being_erased, key=link_key)
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,
@@ -115,8 +133,9 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
         sent_prompts=SentPrompts(deps),
-        replays=SessionReplays(deps, in_flight, sessions, open_access),
-        records=SessionRecords(deps, in_flight, archiver, sessions),
+        replays=replays,
+        records=records,
+        foreign_chats=ForeignChats(deps, in_flight, records.files),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
         skills=SkillsOffered(deps),
@@ -128,15 +147,20 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         schedules=UserSchedules(abilities.schedules, events),
         webhooks=user_webhooks,
         projects=UserProjects(deps, turns.stop),
+        saved_prompts=UserSavedPrompts(storage.saved_prompts, process.settings.models),
         keys=keys,
+        links=links,
         provider_keys=UserProviderKeys(
             storage.provider_keys,
             keys,
             process.settings,
             has_model=state.demo or process.settings.has_model,
         ),
-        mcp_servers=McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys),
+        mcp_servers=mcp_sign_ins,
+        added_mcp_servers=added_mcp_servers,
         limits=limits,
+        added_limits=added_limits,
+        usage=UserUsage(storage.turns, storage.limits, storage.users, process.settings),
         audit=audit,
         access_ending=access_ending,
         holds=UserHolds(deps),
@@ -177,7 +201,7 @@ async def _assembled(
         calls=abilities.calls,
         memory=abilities.memory,
         artifact_store=abilities.artifact_store,
-        limits=limits.holds,
+        limits=limits,
         why_ended=standing.why_ended,
     )
 
@@ -201,7 +225,7 @@ def _publish(process: Process, abilities: Abilities, gateway: Gateway) -> None:
     state, storage, settings = process.app.state, process.storage, process.settings
     state.deps, state.gateway = gateway.deps, gateway
     state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
-    state.newer_schema = storage.newer_schema
+    state.newer_schema, state.sizes, state.started_at = storage.newer_schema, storage.sizes, now_ms()
     state.checks = {"storage": storage.check, "timeline": gateway.heartbeat.check}
     if abilities.memory is not None and abilities.memory.watch is not None:
         state.checks["memory"] = abilities.memory.watch.check
@@ -228,7 +252,7 @@ def _note_expired(process: Process) -> Callable[[RetainedSession], None]:
 async def _open_personal_data(process: Process, gateway: Gateway) -> PersonEraser:
     """Refuses from the start whom a former process began to erase. Raises errors.StorageError."""
     state, storage, metrics, deps = process.app.state, process.storage, process.metrics, gateway.deps
-    state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
+    being_erased: BeingErased = state.being_erased
     await being_erased.look()
     metrics.observe(table.SESSIONS_EXPIRED, lambda: gateway.retention.applied.expired)
     metrics.observe(table.ERASURES_OPEN, lambda: len(being_erased.users))
@@ -281,6 +305,13 @@ def _open_access(process: Process, standing: StandingAccess) -> OpenAccess:
 
     state.open_access = opened = OpenAccess(standing, process.storage.signals, noted, being_erased)
     return opened
+
+
+async def _follow_operator(process: Process, *looks: Look) -> None:
+    changes = OperatorChanges(process.storage.signals)
+    for look in looks:
+        await changes.follow(look)
+    await process.run(changes.run, "operator's changes")
 
 
 def _keys(process: Process, ending: AccessEnding) -> ApiKeys:

@@ -19,10 +19,10 @@ from gateway.model.model_limits import window as window_in_force
 from gateway.model.prices import cost_of
 from gateway.model.side_calls import ModelCalls
 from gateway.schedules.schedule_editor import ScheduleEditor
+from gateway.service.added_mcp_servers import parsed
 from gateway.service.limits import UserLimits
 from gateway.service.provider_keys import StoredCredentials
 from gateway.service.side_spending import SideSpending
-from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import FunctionSkill
 from gateway.telemetry.metrics import instrument_table as table
@@ -65,7 +65,7 @@ class Abilities:
     async def look_around(self, process: Process) -> None:
         """Waits for MCP servers, reads skills, and then documents, as references of skills are documents too.
         Raises errors.StorageError as `_open_memory`."""
-        await _wait_for(self.servers, process.settings)
+        await _wait_for(self.servers)
         await self.skills.refresh()
         if self.documents is not None:
             with memory_needed(process.settings):
@@ -159,18 +159,20 @@ async def _open_skills(
     if memory is not None:
         functions = [memory_skill(settings, memory), *functions]
     skills = open_skills(settings, process.storage.switches, functions, lambda: servers.tools, window)
+    servers.take_others()
+    servers.become(parsed(await process.storage.mcp_servers.list(), settings.mcp_hosts))
     await process.run(servers.run, "MCP servers")
     return skills, servers
 
 
-async def _wait_for(servers: McpServers, settings: Settings) -> None:
+async def _wait_for(servers: McpServers) -> None:
     """The first turns shall find the tools of MCP servers, and so shall calls that somebody approved before a
     restart, which are made as soon as the gateway serves."""
-    limits = [server.connect_timeout for server in settings.mcp_servers.values()]
+    limits = [server.connect_timeout for server in servers.settings]
     if not limits:
         return
     patience = min(START_TIMEOUT, max(limits))
-    log.info("mcp_servers_awaited", servers=sorted(settings.mcp_servers), longest=patience)
+    log.info("mcp_servers_awaited", servers=[state.name for state in servers.states], longest=patience)
     try:
         await asyncio.wait_for(servers.tried(), patience)
     except TimeoutError:

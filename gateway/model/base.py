@@ -73,6 +73,8 @@ class Answer:
     `content` are the blocks exactly as they must go back to the model (signed thinking, redacted thinking and
     unknown types included). A `tool_use` block's `input` is a JSON object; when the model wrote something
     else, the block's id is a key of `bad_inputs`, its value is the reason, and `input` is {}.
+    `thinks_in_text`: its thinking stood in its text. `stop_sequence` is the text at which it stopped, where
+    the endpoint told it.
     """
 
     content: Sequence[Block]
@@ -82,6 +84,8 @@ class Answer:
     response_id: str | None
     bad_inputs: dict[str, str] = field(default_factory=dict[str, str])
     key_of: KeyOwner | None = None
+    thinks_in_text: bool = False
+    stop_sequence: str | None = None
 
 
 Chunk = Started | Delta | Answer

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.messages import Block, clean_text
+from gateway.model.leading_thought import LeadingThought
 from gateway.model.strict_json import parse_object
 
 TEXT_OF = {"text": "text", "thinking": "thinking"}
@@ -15,7 +16,8 @@ class OpenBlock:
     """A block between its start and its stop, and after that its `content` (None: nothing goes back).
 
     `fresh` is text that no delta carries yet, `shown` all that left `fresh`, in UTF-8, `delta_head` how an
-    event with more of it usually begins (see text_deltas.py)."""
+    event with more of it usually begins (see text_deltas.py). `leading` parts a thought from the text of the
+    block that begins a message, which then stands in a block before it, its `thought`."""
 
     index: object
     type: str
@@ -28,10 +30,12 @@ class OpenBlock:
     signature: list[str] = field(default_factory=list[str])
     citations: list[Any] = field(default_factory=list[Any])
     content: Block | None = None
+    leading: LeadingThought | None = None
+    thought: "OpenBlock | None" = None
 
-    def show(self, last: bool) -> str:
-        """Takes what is fresh as the text of one delta. Half a surrogate pair at its end waits for the other
-        half, unless it is the last."""
+    def take(self, last: bool) -> str:
+        """Takes what is fresh. Half a surrogate pair at its end waits for the other half, unless it is the
+        last."""
         if not self.fresh:
             return ""
         text = self.fresh[0] if len(self.fresh) == 1 else "".join(self.fresh)
@@ -41,10 +45,7 @@ class OpenBlock:
         if not last and text and "\ud800" <= text[-1] <= "\udbff":
             text, half = text[:-1], text[-1]
             self.fresh.append(half)
-        text = clean_text(text)
-        if text:
-            self.shown += text.encode()
-        return text
+        return clean_text(text)
 
 
 def text_block_of(block: OpenBlock) -> Block | None:

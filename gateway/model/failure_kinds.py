@@ -81,6 +81,19 @@ CODES = {
 }
 """Numbers that mean one thing only, most of them Zhipu's ("错误码汇总" of docs.bigmodel.cn)."""
 
+STOPS = {
+    "abort": FAILED,  # vLLM, SGLang
+    "aborted": FAILED,
+    "error": FAILED,  # Mistral, OpenRouter, vLLM, Cohere
+    "insufficient_system_resource": OVERLOADED,  # DeepSeek
+    "internal_error": FAILED,
+    "malformed_model_output": FAILED,  # Bedrock
+    "network_error": FAILED,  # Zhipu
+    "server_error": FAILED,
+    "timeout": TIMEOUT,  # Cohere
+}
+"""Stop reasons of answers that are none: the endpoint failed while the model wrote."""
+
 _PLAIN_WORDS = (
     (
         RATE_LIMITED,

@@ -21,6 +21,7 @@ from gateway.model.content_block import (
     tool_block_of,
     unknown_block_of,
 )
+from gateway.model.leading_thought import LeadingThought
 from gateway.model.text_deltas import delta_head
 from gateway.model.upstream_failures import protocol_failure, too_large
 
@@ -31,7 +32,8 @@ stream."""
 
 class MessageBlocks:
     """`chunks` are the deltas that are to be taken, `current` the block that text came for last,
-    `bad_inputs` what is wrong with the arguments of calls that have ended, by id. What is kept is counted,
+    `bad_inputs` what is wrong with the arguments of calls that have ended, by id, `thinks_in_text` whether
+    thinking stood in a text. What is kept is counted,
     and `check_size` refuses what is over its bound.
 
     Raises:
@@ -42,6 +44,7 @@ class MessageBlocks:
         self.chunks: list[Chunk] = []
         self.current: OpenBlock | None = None
         self.bad_inputs: dict[str, str] = {}
+        self.thinks_in_text = False
         self._bounds = bounds
         self._size = self._arguments = 0
         self._all: list[OpenBlock] = []
@@ -75,6 +78,8 @@ class MessageBlocks:
         if kind in TEXT_OF and (before := next((each for each in self._open if each.type == kind), None)):
             self._end(before)
         block = OpenBlock(index, kind, start)
+        if kind == "text" and not self._all:
+            block.leading = LeadingThought()
         self._all.append(block)
         self._open.append(block)
         self._at[(index, kind) if is_beside else index] = block
@@ -126,6 +131,8 @@ class MessageBlocks:
         match block.type:
             case "text":
                 block.content, block.shown = text_block_of(block), bytearray()
+                if (thought := block.thought) is not None:
+                    thought.content, thought.shown = thinking_block_of(thought), bytearray()
             case "thinking":
                 block.content = thinking_block_of(block)
             case "tool_use":
@@ -157,8 +164,27 @@ class MessageBlocks:
                 self._show(block)
 
     def _show(self, block: OpenBlock, *, last: bool = False) -> None:
-        if not (text := block.show(last)):
-            return
+        text = block.take(last)
+        if block.leading is not None:
+            thought, text = block.leading.read(text, last=last)
+            if thought:
+                self._add(self._thought_of(block), thought)
+            if block.leading.is_over:
+                block.leading = None
+        if text:
+            self._add(block, text)
+
+    def _thought_of(self, block: OpenBlock) -> OpenBlock:
+        """The block of what is thought in the text of this one, which stands before it."""
+        if block.thought is None:
+            block.thought = OpenBlock(block.index, "thinking", {"type": "thinking"}, is_open=False)
+            self._all.insert(self._all.index(block), block.thought)
+            self.thinks_in_text = True
+        return block.thought
+
+    def _add(self, block: OpenBlock, text: str) -> None:
+        """Shows more of a block's text."""
+        block.shown += text.encode()
         self._size += len(text) if text.isascii() else bytes_of(text)
         shown = "thinking" if block.type == "thinking" else "text"
         if len(text) <= MAX_DELTA:

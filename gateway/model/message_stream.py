@@ -23,6 +23,7 @@ from gateway.model.upstream_failures import (
     failure_in_event,
     failure_of_event,
     failure_of_other_api,
+    failure_of_stop,
     protocol_failure,
     too_large,
 )
@@ -64,6 +65,7 @@ class MessageStream:
         self._response_id: str | None = None
         self._model: str | None = None
         self._stop_reason: str | None = None
+        self._stop_sequence: str | None = None
         self._usage = ReportedUsage()
         self._blocks = MessageBlocks(bounds or Bounds())
 
@@ -183,7 +185,12 @@ class MessageStream:
         if stop_reason is not None:
             self.progress = self.progress or not self._is_told
             self._stop_reason, self._is_told = _MEANS.get(stop_reason, stop_reason), True
+            self._stop_sequence = (
+                text_or_none(delta.get("stop_sequence")) if isinstance(delta, dict) else None
+            )
         self._usage.take(event)
+        if stop_reason is not None and (failure := failure_of_stop(stop_reason)) is not None:
+            raise failure
 
     def _on_stop(self) -> None:
         self._blocks.end_all(self._stop_reason if self._stop_reason in _CUT else None)
@@ -197,7 +204,9 @@ class MessageStream:
                 model=self._model,
                 response_id=self._response_id,
                 bad_inputs=self._blocks.bad_inputs,
+                thinks_in_text=self._blocks.thinks_in_text,
                 key_of=self._key_of,
+                stop_sequence=self._stop_sequence,
             )
         )
 

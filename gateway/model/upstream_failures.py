@@ -30,6 +30,7 @@ from gateway.model.failure_kinds import (
     REDIRECTED,
     REFUSED,
     STATUSES,
+    STOPS,
     TIMEOUT,
     TYPES,
     UNSUPPORTED,
@@ -83,6 +84,12 @@ def failure_of_event(event: object) -> ModelError:
     """The failure of an event that reports one, inside a stream: its decoded JSON, or its text."""
     error = error_words(event)
     return _failure(_kind_of(error, None), "in the stream", error.words)
+
+
+def failure_of_stop(stop_reason: str) -> ModelError | None:
+    """The failure that a stop reason tells of; None: the message has its end."""
+    kind = STOPS.get(stop_reason.lower())
+    return _failure(kind, f"stop reason {stop_reason}", "") if kind is not None else None
 
 
 def failure_in_event(event: Mapping[str, Any]) -> ModelError | None:

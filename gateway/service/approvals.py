@@ -81,7 +81,7 @@ class TurnApprovals:
                 )
         reason = clean_text(reason[:MAX_REASON]) if reason is not None else None
         with self._in_flight.admission(who.user_id, session_id):
-            verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
+            verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments, who.key_id)
             # A client that leaves now must not leave a turn without a task.
             return await finish(self._decide(row, verdict))
 

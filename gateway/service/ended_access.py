@@ -93,10 +93,11 @@ class AccessEnding:
 
     def _note(self, access: Overdue, by: str, ended: Ended) -> None:
         shown = access.id if access.kind == "key" else access.id[:16]
-        counts: dict[Literal["turn.end", "schedule.pause", "webhook.disable"], int] = {
+        counts: dict[Literal["turn.end", "schedule.pause", "webhook.disable", "grant.end"], int] = {
             "turn.end": len(ended.turns),
             "schedule.pause": len(ended.schedules),
             "webhook.disable": len(ended.webhooks),
+            "grant.end": len(ended.grants),
         }
         for action, times in counts.items():
             if times:

@@ -3,6 +3,8 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.added_limits import OperatorLimits
+from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.artifacts import UserArtifacts
@@ -13,6 +15,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
@@ -20,17 +23,21 @@ from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.projects import UserProjects
+from gateway.service.prompt_versions import PromptEdits
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import TenantRetention
+from gateway.service.saved_prompts import UserSavedPrompts
 from gateway.service.schedules import UserSchedules
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
+from gateway.service.shared_links import UserLinks
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
@@ -50,6 +57,7 @@ class Gateway:
     streams: SessionStreams
     history: SessionHistory
     prompts: Prompts
+    prompt_edits: PromptEdits
     sent_prompts: SentPrompts
     replays: SessionReplays
     records: SessionRecords
@@ -64,10 +72,16 @@ class Gateway:
     schedules: UserSchedules
     webhooks: UserWebhooks
     projects: UserProjects
+    saved_prompts: UserSavedPrompts
+    foreign_chats: ForeignChats
     keys: ApiKeys
+    links: UserLinks
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
+    added_mcp_servers: UserMcpServers
     limits: UserLimits
+    added_limits: OperatorLimits
+    usage: UserUsage
     audit: UserAudit
     access_ending: AccessEnding
     holds: UserHolds

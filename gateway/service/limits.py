@@ -15,7 +15,16 @@ from gateway.model.prices import cost_of
 from gateway.service.request_rates import Counted, RequestRates, counted_for
 from gateway.settings import Settings
 from gateway.settings.limit_rules import parse_rules
-from gateway.storage.limits import Charge, Held, LimitCounter, Limits, SideUsage, Standing, microdollars
+from gateway.storage.limits import (
+    Charge,
+    Held,
+    LimitCounter,
+    Limits,
+    SideUsage,
+    Spent,
+    Standing,
+    microdollars,
+)
 from gateway.turn.budget import max_usage
 
 PROMPT = 4000
@@ -45,19 +54,29 @@ class UserLimits:
         limits: Limits,
         refused: Callable[[str, str], None] = lambda _who, _measure: None,
     ) -> None:
-        rules = parse_rules(settings.limits)
-        self._of_turns = [rule for rule in rules if rule.measure != "requests"]
-        self._of_spending = [rule for rule in rules if rule.measure in {"tokens", "cost"}]
+        self._of_settings = parse_rules(settings.limits)
+        self.become(())
         self._limits = limits
         self._max_tokens = settings.max_tokens
         self._settings = settings
         self._refused = refused
         self.requests = RequestRates(settings, limits, refused)
 
+    def become(self, added: Sequence[str]) -> None:
+        """Has these rules hold before those of the settings, from the next turn on. Raises ValueError: one is
+        none."""
+        rules = [*parse_rules(added), *self._of_settings]
+        self._of_turns = [rule for rule in rules if rule.measure != "requests"]
+        self._of_spending = [rule for rule in rules if rule.measure in {"tokens", "cost"}]
+
     @property
-    def holds(self) -> Limits | None:
-        """What running turns ask; None: nothing that they spend is limited."""
-        return self._limits if self._of_spending else None
+    def is_spending_limited(self) -> bool:
+        """Whether something of what turns spend is limited."""
+        return bool(self._of_spending)
+
+    async def raise_hold(self, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
+        """As `TurnLimits` has it."""
+        return await self._limits.raise_hold(turn_id, spent, following)
 
     def charges(self, who: Principal, model: str, text: str) -> Sequence[Charge]:
         """What a turn of theirs with that message takes. Raises errors.InvalidRequest (price_unknown): its
@@ -125,7 +144,7 @@ class UserLimits:
         """As `sweep`, before a session is deleted, whose turns tell what they used. What cannot be settled
         counts as it is held."""
         try:
-            if self.holds is not None:
+            if self._of_spending:
                 await self._limits.settle(SETTLED)
         except StorageError:
             return

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from gateway.auth import Principal, user_id_of
 from gateway.ids import new_project_id, now_ms
+from gateway.prompt.text_cleaning import clean
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import shared_scope
 from gateway.storage.projects import (
@@ -48,17 +49,27 @@ class UserProjects:
         return await self._projects.get(project_id, who.user_id)
 
     async def list(self, who: Principal) -> Sequence[Membership]:
-        """Those that the caller is in, the oldest first."""
+        """Those that the caller is in, in their own order, then the oldest first."""
         return await self._projects.list(who.user_id)
 
     async def members(self, who: Principal, project_id: str) -> Sequence[Member]:
         """Raises errors.NotFound."""
         return await self._projects.members(project_id, who.user_id)
 
-    async def rename(self, who: Principal, project_id: str, name: str) -> Project:
-        """Raises errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (legal_hold): on a
+    async def change(
+        self, who: Principal, project_id: str, *, name: str | None = None, instructions: str | None = None
+    ) -> Project:
+        """Another name, other instructions for sessions that are made in it ("": none); None: that stays.
+        Raises errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (legal_hold): on a
         member."""
-        return await self._projects.rename(project_id, name, by=who.user_id)
+        cleaned = None if instructions is None else clean(instructions)
+        return await self._projects.change(project_id, who.user_id, name=name, instructions=cleaned)
+
+    async def arrange(self, who: Principal, project_ids: Sequence[str]) -> Sequence[Membership]:
+        """Puts the caller's list of projects in this order, and returns it; those that are not named come
+        behind."""
+        await self._projects.arrange(who.user_id, project_ids)
+        return await self.list(who)
 
     async def delete(self, who: Principal, project_id: str) -> None:
         """What was shared in it stays with its owners, and is private again: turns of others there end. Its

@@ -19,16 +19,21 @@ MAX_SEEDED = 1000
 
 @dataclass(frozen=True, slots=True)
 class SeedMessage:
-    """A message of a conversation elsewhere; `attachments` are references of artifacts, and files."""
+    """A message of a conversation elsewhere; `attachments` are references of artifacts, and files, `at` when
+    it was sent, in Unix milliseconds."""
 
     role: Role
     text: str
     attachments: Sequence[str | Upload] = ()
+    at: int | None = None
 
 
-async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedMessage]) -> SessionRow:
+async def seed(
+    deps: Dependencies, session: SessionRow, messages: Sequence[SeedMessage], instructions: str | None = None
+) -> SessionRow:
     """Makes the `session` with these messages: a turn for each of the user, with what was answered before the
-    next one. Of what is attached nothing stays when it is refused. Must not be cancelled.
+    next one; `instructions` are for the turns after them. Of what is attached nothing stays when it is
+    refused. Must not be cancelled.
 
     Raises:
         errors.InvalidRequest: the first message is not the user's, or the assistant's has files.
@@ -47,8 +52,10 @@ async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedM
                 asked.attachments, Origin(session.owner, turn_id=turn_id)
             )
             made += attached.made
-            turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files))
-        named = replace(session, title=session.title or title_from_message(turns[0].input))
+            turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files, asked.at))
+        named = replace(
+            session, title=session.title or title_from_message(turns[0].input, turns[0].attachments)
+        )
         return await seed_session(
             named,
             turns,
@@ -56,6 +63,7 @@ async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedM
             copies=deps.copies,
             blobs=deps.blobs,
             orphans=deps.orphans,
+            instructions=instructions,
             quota=deps.settings.artifact_quota,
             session_quota=deps.settings.session_quota,
         )

@@ -110,21 +110,23 @@ class SessionReplays:
                     await take(events)
 
     async def shared_turns(
-        self, who: Principal, session_id: str
+        self, who: Principal, session_id: str, *, until: int | None = None, branch: int | None = None
     ) -> tuple[SessionRow, AsyncGenerator[tuple[str, list[dict[str, Any]]]]]:
         """A session, and the turns of its active branch, each with its events: those that are over in the
         order of their ends, then what there is of one that runs. Raises errors.NotFound; while the turns are
-        read also errors.StorageError, errors.ArchiveDamaged."""
+        read also errors.StorageError, errors.ArchiveDamaged. `until` is the seq of the last event, None: of
+        the last that there is; `branch` another one than the active."""
         session = await self._sessions.get(who, session_id)
-        turns = await self._deps.branches.turns(session.id, session.active_branch)
-        return session, self._turns(session, turns)
+        chosen = session.active_branch if branch is None else branch
+        turns = await self._deps.branches.turns(session.id, chosen)
+        return session, self._turns(session, turns, session.head if until is None else until)
 
     async def _turns(
-        self, session: SessionRow, turns: frozenset[str]
+        self, session: SessionRow, turns: frozenset[str], until: int
     ) -> AsyncGenerator[tuple[str, list[dict[str, Any]]]]:
         begun: dict[str, list[dict[str, Any]]] = {}
         with self._deps.bus.subscribe(session.id) as live:
-            found = replay(self._deps.log, session.id, after=0, until=session.head, speed=None, turns=turns)
+            found = replay(self._deps.log, session.id, after=0, until=until, speed=None, turns=turns)
             async with aclosing(found):
                 async for events in found:
                     if live.gone:

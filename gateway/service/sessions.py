@@ -8,7 +8,9 @@ from gateway.cancellation_shield import finish
 from gateway.errors import Draining, NotFound, SessionIdTaken
 from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
+from gateway.prompt.text_cleaning import clean
 from gateway.service.dependencies import Dependencies
+from gateway.service.first_instructions import first_instructions
 from gateway.service.follower import Snapshot
 from gateway.service.limits import UserLimits
 from gateway.service.retention import TenantRetention
@@ -49,8 +51,12 @@ class UserSessions:
         *,
         project_id: str | None = None,
         role_id: str | None = None,
+        instructions: str | None = None,
+        is_temporary: bool = False,
     ) -> SessionRow:
-        """Raises errors.SessionIdTaken: the caller has one of that id; errors.SessionsFull."""
+        """With `instructions` for its turns; None: those of its project. Raises errors.SessionIdTaken: the
+        caller has one of that id; errors.SessionsFull."""
+        first = await first_instructions(self._deps, who, project_id, instructions)
         async with self._new_id(who, session_id) as new_id:
             return await self._deps.sessions.create(
                 new_id,
@@ -59,6 +65,8 @@ class UserSessions:
                 now_ms(),
                 project_id=project_id,
                 role_id=role_id,
+                instructions=first,
+                is_temporary=is_temporary,
                 quota=self._deps.settings.session_quota,
             )
 
@@ -71,16 +79,18 @@ class UserSessions:
         *,
         project_id: str | None = None,
         role_id: str | None = None,
+        instructions: str | None = None,
     ) -> SessionRow:
         """Makes a session that begins with a history which the client brings along: see `seeding.seed`.
         Raises errors.Draining as well."""
         if self._in_flight.draining.is_set():
             raise Draining("The server is shutting down. Make the session again in a moment.")
+        first = await first_instructions(self._deps, who, project_id, instructions)
         async with self._new_id(who, session_id) as new_id:
             now = now_ms()
             session = SessionRow(new_id, who.user_id, title, now, now, 0, project_id, role_id)
             # To its end: else it would be unknown whether archives that were written belong to a session.
-            return await finish(seed(self._deps, session, messages))
+            return await finish(seed(self._deps, session, messages, first))
 
     async def id_of(self, who: Principal, name: str) -> str:
         """The id of the session that the caller calls so: see `SessionIds.find`."""
@@ -149,13 +159,22 @@ class UserSessions:
         project_id: str | None = None,
         shared: Sharing | None = None,
         retention: SessionDays | None = None,
+        instructions: str | None = None,
     ) -> SessionRow:
-        """Another title, pinned or archived, in another project, shared with its members, with other days of
-        its own; None: that stays. All of it is done, or nothing. An owner of the project may give it another
-        title, and unshare it. Raises errors.NotFound, errors.Forbidden, errors.Conflict (retention_fixed),
-        and what `Sessions.change` raises."""
+        """Another title, pinned or archived, in another project ("": in none), shared with its members, with
+        other days of its own, with other instructions ("": with none); None: that stays. All of it is
+        done, or nothing. An owner of the project may give it another title, and unshare it. Raises
+        errors.NotFound, errors.Forbidden, errors.Conflict (retention_fixed), and what `Sessions.change`
+        raises."""
         owner = await self._owner(who, session_id, "manage")
-        owners_alone = project_id, pinned, archived, retention, None if shared == "none" else shared
+        owners_alone = (
+            project_id,
+            pinned,
+            archived,
+            retention,
+            instructions,
+            None if shared == "none" else shared,
+        )
         if owner != who.user_id and any(each is not None for each in owners_alone):
             raise read_only()
         if retention is not None:
@@ -170,6 +189,7 @@ class UserSessions:
             project_id=project_id,
             shared=shared,
             retention=retention,
+            instructions=clean(instructions) if instructions is not None else None,
         )
         if project_id is not None or shared is not None:
             await self._stop(await self._deps.turns.stopping(session_id))

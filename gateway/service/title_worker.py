@@ -1,7 +1,7 @@
 """Titles that a model makes: once for each session, after the first turn that is completed here."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import structlog
 
@@ -10,13 +10,14 @@ from gateway.errors import GatewayError, LimitReached, LimitsUnavailable, NotFou
 from gateway.events.envelope import StoredEvent
 from gateway.events.session_changes import Title
 from gateway.ids import new_operation_id, now_ms
-from gateway.messages import clean_text, shortened
+from gateway.messages import shortened, texts_of
 from gateway.model.side_calls import CallContext, ModelCalls, UsageSum, request_of
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
+from gateway.service.title_text import is_foreign, title_in
 from gateway.storage.sessions import BESIDE
-from gateway.storage.turns import TITLE_LENGTH, TurnRow, title_from_message
-from gateway.tools.wrapping import visible, wrap
+from gateway.storage.turns import TurnRow, title_from_message
+from gateway.tools.wrapping import wrap
 
 CALL_TIMEOUT = 30.0
 """Seconds of the model call."""
@@ -31,8 +32,7 @@ MAX_PAUSE = 900.0
 
 _SHOWN = 2000  # characters of the message, and of the answer
 _MESSAGES = 20  # in which the answer is looked for
-_ANSWER_TOKENS = 200
-_QUOTES = "\"'“”‘’«»「」『』《》`*#"
+_ANSWER_TOKENS = 1000  # a title, and what is thought before it
 
 INSTRUCTIONS = """\
 You write the title of a conversation, by which its user finds it again in a list. The message holds how it \
@@ -122,18 +122,19 @@ class TitleWorker:
     async def _entitle(self, turn: TurnRow, message: str) -> None:
         """Raises GatewayError; ValueError: the answer is no title."""
         session = await self._deps.sessions.get(turn.session_id, turn.session_owner)
-        former = title_from_message(message)
+        former = title_from_message(message, turn.attachments)
         if former is None or session.title_by is not None or session.title != former:
             return  # a person was faster
         settings, began, spent = self._deps.settings, now_ms(), UsageSum()
         model = settings.title_model or turn.model
-        dialogue = f"The user:\n{shortened(message, _SHOWN)}\n\nThe answer:\n{await self._answer(turn)}"
-        request = request_of(
-            model, INSTRUCTIONS, wrap("conversation", "How it began.", dialogue), max_tokens=_ANSWER_TOKENS
-        )
+        said = [shortened(message, _SHOWN), await self._answer(turn)]
+        dialogue = wrap("conversation", "How it began.", "The user:\n{}\n\nThe answer:\n{}".format(*said))
+        request = request_of(model, INSTRUCTIONS, dialogue, max_tokens=_ANSWER_TOKENS)
         context = CallContext(turn.owner, turn.session_id, turn.id, in_background=True)
         answer = await self._calls.ask("title", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
-        title = _title(answer.text())
+        title = title_in(answer.text())
+        if is_foreign(title, "\n".join(said)):
+            raise ValueError("the title is in another language")
         if not await self._deps.sessions.entitle(turn.session_id, title, instead_of=former):
             return
         title = Title(
@@ -144,19 +145,5 @@ class TitleWorker:
     async def _answer(self, turn: TurnRow) -> str:
         found = await self._deps.sessions.messages(turn.session_id, until=_MESSAGES)
         own = [each.message for each in found if each.turn_id == turn.id]
-        texts = (_text(message.content) for message in own if message.role == "assistant")
-        return shortened("\n".join(text for text in texts if text), _SHOWN)
-
-
-def _text(content: Sequence[dict[str, object]]) -> str:
-    return "\n".join(str(block["text"]) for block in content if block["type"] == "text").strip()
-
-
-def _title(answer: str) -> str:
-    """Raises ValueError."""
-    lines: Iterator[str] = (" ".join(line.split()).strip(_QUOTES).strip() for line in answer.splitlines())
-    title = next((line for line in lines if line), "")
-    title = clean_text("".join(sign for sign in visible(title) if sign.isprintable()))
-    if not title:
-        raise ValueError("the answer says nothing")
-    return shortened(title, TITLE_LENGTH)
+        texts = (text for each in own if each.role == "assistant" for text in texts_of(each))
+        return shortened("\n".join(stripped for text in texts if (stripped := text.strip())), _SHOWN)

@@ -1,13 +1,13 @@
 """From what was asked to a turn that is accepted, with what the message brings along."""
 
-import hashlib
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.attached_files import Upload
-from gateway.artifacts.content import plain_name
+from gateway.artifacts.content import bytes_content, measure_as_kept, plain_name
 from gateway.auth import Principal, stored_scopes
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, TooLarge
 from gateway.ids import new_turn_id, now_ms
@@ -18,8 +18,9 @@ from gateway.storage.turns import MAX_INSTRUCTIONS, Accepted, NewTurn, TurnRow
 from gateway.turn.request import TurnRequest
 
 
-def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTurn:
-    """The turn that is asked for, without its attachments. Raises errors.InvalidRequest (model,
+def new_turn(deps: Dependencies, who: Principal, request: TurnRequest, first: str | None = None) -> NewTurn:
+    """The turn that is asked for, without its attachments; `first` are the instructions of a session that is
+    made for it. Raises errors.InvalidRequest (model,
     instructions), errors.TooLarge (the message: in a request of our own it has no more room)."""
     settings = deps.settings
     if len(request.message) > (most := settings.max_body_size):
@@ -49,6 +50,7 @@ def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTur
         role_id=request.role_id,
         parent_turn_id=request.parent_turn_id,
         instructions=clean(instructions) if instructions is not None else None,
+        first_instructions=first,
         mark=request.mark,
         dialect=who.dialect,
         key_id=who.key_id,
@@ -115,7 +117,8 @@ async def _is_same(
     if now == before.ref:
         return True
     if isinstance(now, Upload):
-        name, size, sha256 = plain_name(now.name), len(now.data), hashlib.sha256(now.data).hexdigest()
+        _, measured = await asyncio.to_thread(measure_as_kept, bytes_content(now.data))
+        name, size, sha256 = plain_name(now.name), measured.size, measured.sha256
     else:
         row = await deps.artifact_store.get(owner, now, within=within)
         name, size, sha256 = row.name, row.size, row.sha256

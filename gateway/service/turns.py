@@ -15,6 +15,7 @@ from gateway.service.abandoned_turns import Releases
 from gateway.service.approvals import TurnApprovals
 from gateway.service.client_tools import client_tools
 from gateway.service.dependencies import Dependencies
+from gateway.service.first_instructions import first_instructions
 from gateway.service.limits import UserLimits, show
 from gateway.service.session_access import may_read, owner_of, read_only
 from gateway.service.turn_acceptance import accept_with, new_turn
@@ -173,7 +174,10 @@ class UserTurns:
             new_id = await self._deps.session_ids.new(who.user_id, request.session_id)
             if new_id != request.session_id:
                 request = replace(request, session_id=new_id)
-        new = new_turn(self._deps, who, request)
+        first = None
+        if request.project_id is not None:
+            first = await first_instructions(self._deps, who, request.project_id, request.instructions)
+        new = new_turn(self._deps, who, request, first)
         charges = self._limits.charges(who, new.model, new.input)
         with self._in_flight.admission(who.user_id, new.session_id):
             if self._in_flight.draining.is_set():  # later than this, the shutdown waits for it

@@ -1,46 +1,18 @@
-"""A session to share as one Markdown file. What was written as Markdown stays so, but for what makes the
-program of its reader load or run something: raw HTML, images, links that lead nowhere else."""
+"""A session to share as one Markdown file: the answers word for word, as the model wrote them, between the
+messages of the user. What a program makes of HTML and images in them is that program's."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+import orjson
 
-from gateway.session_pages.page_to_share import (
-    Remark,
-    Shared,
-    SharedPages,
-    SharedText,
-    Sources,
-    UsedTool,
-    shared,
-)
-from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.words import moment, printable
+from gateway.session_pages.shared_events import Event
+from gateway.session_pages.words import describe, moment, printable
 
-MAX_READ, MAX_BRACKETS = 200_000, 2_000
-"""Characters, and brackets among them, of a text that is read as Markdown to see what is in it; in a larger
-one all that might be HTML, an image or a link is only text."""
-ROUNDS = 3
-"""In which a text is mended before all that might be HTML in it is only text."""
-
-_SCHEMES = frozenset({"http", "https", "mailto"})
-_READER = MarkdownIt("commonmark", {"html": True, "maxNesting": 40})
-_READER.validateLink = lambda url: True
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SIGNS = re.compile(r"([\\`*_\[\]<>#|~&])")
 _TICKS = re.compile(r"`{3,}")
-
-
-def leads_elsewhere(url: str) -> bool:
-    """Whether a link may stay one: to another page, or an address."""
-    try:
-        return urlsplit(url.strip()).scheme.lower() in _SCHEMES
-    except ValueError:
-        return False
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 
 
 def begin(session: dict[str, Any]) -> str:
@@ -48,15 +20,13 @@ def begin(session: dict[str, Any]) -> str:
     return f"# {line(session.get('title') or session['id'])}\n\nMade {moment(session['created_at'])}\n"
 
 
-def draw(turn: ReplayedTurn) -> str:
-    """A turn: the user's words as a quotation, then the answer."""
-    parts = [f"---\n\n**User** · {moment(turn.began)}"]
-    if turn.input is not None:
-        parts.append(_quoted(turn.input))
-    if turn.files:
-        parts.append("\n".join(f"- 📎 {line(name)}" for name in turn.files))
-    parts.append(f"**Assistant** · {line(turn.model)}" if turn.model else "**Assistant**")
-    return "\n" + "\n\n".join([*parts, *map(_drawn, shared(turn))]) + "\n"
+def draw(events: Iterable[Event]) -> str:
+    """A turn's shared events: the user's words as a quotation, then the answer."""
+    told, parts = list(events), list[str]()
+    results = {each["tool_call_id"]: each["data"] for each in told if each["type"] == "tool_result"}
+    for event in told:
+        parts += _drawn(event, results.get(event.get("tool_call_id", "")))
+    return "\n" + "\n\n".join(parts) + "\n" if parts else ""
 
 
 def line(words: str) -> str:
@@ -64,65 +34,54 @@ def line(words: str) -> str:
     return _SIGNS.sub(r"\\\1", " ".join(printable(words).split()))
 
 
-def harmless(markdown: str) -> str:
-    """The same Markdown without raw HTML, images and links that do not lead elsewhere: they are shown as they
-    were written. A block of code that is left open ends with it."""
-    lines = printable(markdown).split("\n")
-    if len(markdown) <= MAX_READ and markdown.count("[") <= MAX_BRACKETS:
-        for _ in range(ROUNDS):
-            found: dict[str, Any] = {}
-            bad = [token for token in _READER.parse("\n".join(lines), found) if _is_bad(token)]
-            references = found.get("references", {}).values()
-            if not all(leads_elsewhere(each["href"]) for each in references):
-                lines = [each.replace("]:", "]\\:") for each in lines]
-            elif not bad:
-                return "\n".join([*lines, *_open_fence(lines)])
-            for number in {number for token in bad for number in range(*(token.map or (0, len(lines))))}:
-                lines[number] = _repaired(lines[number])
-    return "\n".join(_repaired(each).replace("]:", "]\\:") for each in lines)
+def closed(markdown: str) -> str:
+    """The same Markdown, with an end behind it where it leaves a block of code open, so that nothing that
+    follows is in that block."""
+    mark = ""
+    for found in _FENCE.finditer(markdown):
+        fence, rest = found[1], found[2]
+        if not mark:
+            mark = fence if fence[0] == "~" or "`" not in rest else ""
+        elif fence.startswith(mark) and not rest.strip():
+            mark = ""
+    return f"{markdown}\n{mark}" if mark else markdown
+
+
+def _drawn(event: Event, result: dict[str, Any] | None) -> Iterator[str]:
+    data = event["data"]
+    match event["type"]:
+        case "turn_start":
+            yield f"---\n\n**User** · {moment(event['ts'])}"
+            yield _quoted(data["input"])
+            if files := data.get("attachments"):
+                yield "\n".join(f"- 📎 {line(each['name'])}" for each in files)
+            yield f"**Assistant** · {line(data['model'])}" if data.get("model") else "**Assistant**"
+        case "text":
+            yield closed(data["text"])
+        case "tool_call":
+            arguments = orjson.dumps(data["arguments"], option=orjson.OPT_INDENT_2).decode()
+            title = f"→ {data['name']}" + (f": {result['status']}" if result else "")
+            content = [_fenced(str(result["content"]), "text")] if result else []
+            yield _folded(title, "\n\n".join([_fenced(arguments, "json"), *content]))
+        case "retrieval":
+            hits = (
+                f"- **{line(_title(hit))}**\n\n{_quoted(hit['snippet'], '  ')}" for hit in data["results"]
+            )
+            yield _folded(f"⌕ {data['source']}: {data['query']}", "\n".join(hits))
+        case "artifact" if data.get("name"):
+            yield f"- 📎 {line(data['name'])}"
+        case "error" | "done" if words := describe(event["type"], data):
+            yield f"_{line(words)}_"
+        case _:
+            pass
+
+
+def _title(hit: dict[str, Any]) -> str:
+    return str(hit.get("title") or hit["source"])
 
 
 def _quoted(markdown: str, indent: str = "") -> str:
-    return "\n".join(f"{indent}> {each}" for each in harmless(markdown).split("\n"))
-
-
-def _open_fence(lines: Sequence[str]) -> Sequence[str]:
-    """What ends the block of code that the lines leave open, if they do."""
-    last = next(reversed(_READER.parse("\n".join(lines))), None)
-    if last is None or last.type != "fence":
-        return ()
-    begin, _ = last.map or (0, 0)
-    closed = re.fullmatch(rf" {{0,3}}{re.escape(last.markup[0])}{{{len(last.markup)},}}\s*", lines[-1])
-    return () if closed and len(lines) > begin + 1 else (last.markup,)
-
-
-def _is_bad(token: Token) -> bool:
-    if token.type == "inline":
-        return any(map(_is_bad, token.children or ()))
-    if token.type == "link_open":
-        return not leads_elsewhere(str(token.attrs.get("href", "")))
-    return token.type in {"html_block", "html_inline", "image"}
-
-
-def _repaired(written: str) -> str:
-    return _TAG.sub("&lt;", written).replace("![", "!\\[").replace("](", "]\\(")
-
-
-def _drawn(block: Shared) -> str:
-    match block:
-        case SharedText(written):
-            return harmless(written)
-        case UsedTool(title, arguments, content):
-            fenced = [
-                _fenced(arguments, "json"),
-                *([_fenced(content, "text")] if content is not None else []),
-            ]
-            return _folded(title, "\n\n".join(fenced))
-        case Sources(title, sources):
-            hits = (f"- **{line(name)}**\n\n{_quoted(snippet, '  ')}" for name, snippet in sources)
-            return _folded(title, "\n".join(hits))
-        case Remark(words):
-            return f"_{line(words)}_"
+    return "\n".join(f"{indent}> {each}" for each in markdown.split("\n"))
 
 
 def _folded(title: str, inside: str) -> str:
@@ -136,6 +95,3 @@ def _fenced(content: str, language: str) -> str:
     longest = max((len(ticks) for ticks in _TICKS.findall(content)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{content}\n{fence}"
-
-
-MARKDOWN = SharedPages(begin, draw, "", "md", "text/markdown; charset=utf-8")

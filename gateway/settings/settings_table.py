@@ -17,12 +17,15 @@ from gateway.settings.value_types import (
     ADAPTERS,
     Adapters,
     DatabaseUrl,
+    Greeting,
     Households,
     LimitRules,
     McpServers,
     Names,
+    PageName,
     Policy,
     Seconds,
+    Suggestions,
     TraceUrl,
     TrustRules,
 )
@@ -371,6 +374,14 @@ class Settings(BaseSettings):
     mcp_servers: McpServers = Field(
         {}, description="MCP servers by name: {command, args, env} or {url, headers, oauth}; JSON or a table."
     )
+    mcp_hosts: Names = Field(
+        (),
+        description="Hosts at which admins may add MCP servers while the gateway runs though they are not on "
+        "the public web, with any port: names, addresses or ranges. On the public web they may always.",
+    )
+    max_added_mcp_servers: int = Field(
+        20, ge=0, le=200, description="Most MCP servers that are added while it runs; 0: none may be."
+    )
     http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
     admins: Names = Field(
         (),
@@ -378,6 +389,10 @@ class Settings(BaseSettings):
         "edits of the prompt; absent: whoever asks without keys, or with the only one.",
     )
 
+    public_links: bool = Field(
+        False, description="Whether links to chats may be for anybody who has them; otherwise one signs in."
+    )
+    max_links: int = Field(100, ge=0, description="Most links to chats of one user; 0: nobody may make one.")
     audit_days: int = Field(365, ge=0, description="Days that the audit is kept; 0: for good.")
 
     # Webhooks
@@ -512,6 +527,12 @@ class Settings(BaseSettings):
         description="Requests of one user that hold a connection at the same time, as streams do; absent: "
         "100, and at most a tenth of max_connections, where people have accounts, else half of them.",
     )
+    max_streams_per_address: int | None = Field(
+        None,
+        ge=1,
+        description="The same of all users at one address, where that is known and people have accounts; "
+        "absent: half of max_connections.",
+    )
     header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
     body_timeout: float = Field(
         30,
@@ -598,8 +619,34 @@ class Settings(BaseSettings):
         description="Idle time after which a session is deleted; absent: never. Tenants and sessions may "
         "have another one: `gateway retention`.",
     )
+    delete_temporary_after: float = Field(
+        86_400.0, gt=0, le=2_592_000, description="Idle time after which a temporary session is deleted."
+    )
     max_import_size: int = Field(
         2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."
+    )
+
+    # The page
+    page_name: PageName = Field("Chat Gateway", description="What the page is called.")
+    page_logo: Path | None = Field(
+        None,
+        description="Image beside that name, and of the page as an app: a PNG, JPEG, WebP or SVG of at most "
+        "524288 bytes, best a square.",
+    )
+    page_greeting: Greeting = Field(
+        None,
+        description="What a new chat greets with: a text, or one for each language, "
+        '`{"en": "…", "zh-Hans": "…", "zh-Hant": "…"}`. Absent: the page\'s own words.',
+    )
+    page_suggestions: Suggestions = Field(
+        None,
+        description="Messages that a new chat suggests, in JSON: a list of at most 8, or one for each "
+        "language; `[]`: none. Absent: the page's own.",
+    )
+    page_developer: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether the page shows developer tools to who has not chosen: the inspector, webhooks, "
+        "cron expressions. auto: in `gateway dev`, and not in `gateway serve`.",
     )
 
     # What it tells

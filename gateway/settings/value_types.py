@@ -2,15 +2,19 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
+import orjson
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     SecretStr,
+    StringConstraints,
+    Tag,
     model_validator,
 )
 from pydantic_settings import NoDecode
@@ -38,6 +42,65 @@ Seconds = Annotated[
     BeforeValidator(_split),
 ]
 """Several times; in the environment separated by commas."""
+
+PAGE_LANGUAGES = ("en", "zh-Hans", "zh-Hant")
+"""What the page speaks."""
+MAX_SUGGESTIONS = 8
+_Language = Literal["en", "zh-Hans", "zh-Hant"]
+T = TypeVar("T")
+
+
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line without control characters")
+    return text
+
+
+PageText = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_one_line)
+]
+"""A line that the page shows."""
+PageName = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60), AfterValidator(_one_line)
+]
+"""What the page is called, in a line that a tab and an icon have room for."""
+
+
+def _form(value: object) -> str:
+    return "languages" if isinstance(value, dict) else "all"
+
+
+def _by_language(value: object) -> object:
+    """An object of the environment; everything else is a text as it stands."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return orjson.loads(value)
+        except ValueError:
+            raise ValueError("begins with { and is not valid JSON") from None
+    return value
+
+
+def _check_languages(value: dict[str, T]) -> dict[str, T]:
+    if not value:
+        raise ValueError(f"must have at least one of {', '.join(PAGE_LANGUAGES)}")
+    return value
+
+
+_Messages = Annotated[tuple[PageText, ...], Field(max_length=MAX_SUGGESTIONS)]
+Greeting = Annotated[
+    Annotated[PageText | None, Tag("all")]
+    | Annotated[dict[_Language, PageText], AfterValidator(_check_languages), Tag("languages")],
+    Discriminator(_form),
+    NoDecode,
+    BeforeValidator(_by_language),
+]
+"""One text, or one for each language."""
+Suggestions = Annotated[
+    Annotated[_Messages | None, Tag("all")]
+    | Annotated[dict[_Language, _Messages], AfterValidator(_check_languages), Tag("languages")],
+    Discriminator(_form),
+]
+"""Messages, or those of each language."""
 
 ADAPTERS = ("a2a", "ag-ui", "ai-sdk", "anthropic", "durable-streams", "mcp", "openai")
 """Dialects of other clients that this version speaks."""
@@ -119,6 +182,9 @@ class McpServer(BaseModel):
     headers: dict[str, SecretStr] = Field({}, description="Sent with every request to `url`.")
     timeout: float = Field(60, gt=0, description="Longest wait for the answer to one call.")
     connect_timeout: float = Field(30, gt=0, description="Longest wait until it is ready.")
+    reach: tuple[str, ...] | None = Field(
+        None, description="It may be on the public web or at these hosts alone; absent: anywhere."
+    )
     trust_hints: bool = Field(
         False, description="Whether its word counts that a tool only reads; otherwise every call asks."
     )
@@ -169,13 +235,18 @@ def check_database_url(url: str | None) -> str | None:
 DatabaseUrl = Annotated[str | None, AfterValidator(check_database_url)]
 
 
+def check_server_name(name: str) -> None:
+    """Raises ValueError."""
+    if len(name) > MAX_SERVER_NAME_LENGTH or not _SERVER_NAME.fullmatch(name):
+        raise ValueError(
+            f"the name {name[:64]!r} of a server must be up to {MAX_SERVER_NAME_LENGTH} small letters or "
+            "digits, with single - or _ in between: its tools are called mcp__NAME__TOOL"
+        )
+
+
 def _check_servers(servers: dict[str, McpServer]) -> dict[str, McpServer]:
     for name in servers:
-        if len(name) > MAX_SERVER_NAME_LENGTH or not _SERVER_NAME.fullmatch(name):
-            raise ValueError(
-                f"the name {name[:64]!r} of a server must be up to {MAX_SERVER_NAME_LENGTH} small letters or "
-                "digits, with single - or _ in between: its tools are called mcp__NAME__TOOL"
-            )
+        check_server_name(name)
     return servers
 
 

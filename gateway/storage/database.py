@@ -196,6 +196,15 @@ def reads(work: Callable[Concatenate[Connection, P], T], *, snapshot: bool = Tru
     return method
 
 
+def searches(work: Callable[Concatenate[Connection, P], T]):
+    """A method of a `Store` that runs `work` as `Database.search` does."""
+
+    async def method(self: Store, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.search(lambda connection: work(connection, *args, **kwargs))
+
+    return method
+
+
 def writes(work: Callable[Concatenate[Connection, P], T], *, over: Callable[P, Lock] | None = None):
     """A method of a `Store` that runs `work` as `Database.write` does, over what `over` makes of its
     arguments."""

@@ -14,11 +14,23 @@ from typing import Literal, NamedTuple
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["cancel", "waiting", "outbox", "gone", "released", "unread", "read", "access", "revoked"]
+Kind = Literal[
+    "cancel",
+    "waiting",
+    "outbox",
+    "gone",
+    "released",
+    "unread",
+    "read",
+    "access",
+    "revoked",
+    "configured",
+]
 """`cancel`: a turn is to stop. `waiting`: one waits in a session. `outbox`: events do. `gone`: a session is
 no more. `released`: a replica has given up its turns. `unread`: has a turn no reader anywhere? `read`: it
 has. `access`: a project or a session has members who may do less than before. `revoked`: a key, a sign-in or
-all of a user hold no longer, by id, digest or user id."""
+all of a user hold no longer, by id, digest or user id. `configured`: the operator has changed what the
+gateway works with, by the name of the table."""
 
 
 class Signal(NamedTuple):

@@ -77,7 +77,8 @@ WAITING = literal_column("'accepted'", Text)
 # says who gave it its title, NULL where that is the beginning of its first message. `shared` is what members
 # of its project may do with it; NULL: nothing, it is its owner's alone. `archive_days` and
 # `delete_days` are its own retention (see `storage/retention`), NULL where it has none. `size` are the bytes
-# that it counts, up to the message `sized_to` (see `sessions/session_sizes.py`).
+# that it counts, up to the message `sized_to` (see `sessions/session_sizes.py`). `is_temporary`: it is in no
+# list, and is deleted soon.
 sessions = Table(
     "sessions",
     metadata,
@@ -106,6 +107,7 @@ sessions = Table(
     Column("delete_days", BigInteger),
     Column("size", BigInteger),
     Column("sized_to", BigInteger),
+    Column("is_temporary", Boolean),
 )
 _by_time = (sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 Index("sessions_by_time", *_by_time)
@@ -438,8 +440,10 @@ tool_grants = Table(
     Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
     Column("tool_digest", Text),
+    Column("key_id", Text),
 )
 Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
+Index("tool_grants_by_key", tool_grants.c.key_id)
 
 skill_switches = Table(
     "skill_switches",
@@ -699,7 +703,8 @@ sign_ins = Table(
 Index("sign_ins_by_user", sign_ins.c.user_id, sign_ins.c.created_at, sign_ins.c.digest)
 Index("sign_ins_by_expiry", sign_ins.c.expires_at)
 
-# Groups of people of one tenant, and who is in them (see `Project`, `Member`).
+# Groups of people of one tenant, and who is in them (see `Project`, `Member`). `place` is where the project
+# stands in the member's own list; NULL: behind those that have one.
 projects = Table(
     "projects",
     metadata,
@@ -709,6 +714,7 @@ projects = Table(
     Column("name", Text, nullable=False),
     Column("created_by", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("instructions", Text),
 )
 Index("projects_by_maker", projects.c.created_by, projects.c.created_at, projects.c.id)
 project_members = Table(
@@ -719,6 +725,7 @@ project_members = Table(
     Column("role", Text, nullable=False),
     Column("added_by", Text, nullable=False),
     Column("added_at", BigInteger, nullable=False),
+    Column("place", BigInteger),
 )
 Index(
     "project_members_by_user",
@@ -742,6 +749,28 @@ Index(
     project_invitations.c.invited_at,
     project_invitations.c.project_id,
 )
+
+# Texts that people keep for use (see `SavedPrompt`). Those of a person have an `owner`, those of a project
+# its id, those of a whole tenant neither.
+saved_prompts = Table(
+    "saved_prompts",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("owner", Text),
+    Column("project_id", Text),
+    Column("name", Text, nullable=False),
+    Column("title", Text),
+    Column("text", Text, nullable=False),
+    Column("model", Text),
+    Column("created_by", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+)
+Index("saved_prompts_by_owner", saved_prompts.c.owner, saved_prompts.c.kind, saved_prompts.c.name)
+Index("saved_prompts_by_project", saved_prompts.c.project_id, saved_prompts.c.kind, saved_prompts.c.name)
+Index("saved_prompts_by_tenant", saved_prompts.c.tenant, saved_prompts.c.kind, saved_prompts.c.name)
 
 # Random bits that the gateways of this database have in common (see `Installation`).
 installation_secrets = Table(
@@ -870,6 +899,63 @@ mcp_sign_ins = Table(
     Column("secret", Text, nullable=False),
     Column("expires_at", BigInteger),
 )
+
+# MCP servers that the operator has added (see `AddedMcpServer`). `settings` is JSON, encrypted where it can
+# be.
+mcp_servers = Table(
+    "mcp_servers",
+    metadata,
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+
+# Limits that the operator has set beside those of the settings, in the order in which they are asked.
+limit_rules = Table(
+    "limit_rules",
+    metadata,
+    Column("number", NUMBER, primary_key=True, nullable=False, autoincrement=False),
+    Column("rule", Text, nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+
+# What the operator has written in place of files of the prompt (see `PromptVersion`): the newest of a
+# component holds; without text its file does. Nothing is ever changed here.
+prompt_versions = Table(
+    "prompt_versions",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("component", Text, nullable=False),
+    Column("text", Text),
+    Column("digest", Text),
+    Column("note", Text, nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+Index("prompt_versions_by_component", prompt_versions.c.component, prompt_versions.c.number)
+
+# Links by which a session is read (see `SharedLink`), each known by the SHA-256 in hex of its secret.
+# `until_seq` is the last event that is shown; NULL: all that there are.
+shared_links = Table(
+    "shared_links",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("audience", Text, nullable=False),
+    Column("until_seq", BigInteger),
+    Column("branch", NUMBER),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("opened_at", BigInteger),
+    Column("openings", BigInteger, nullable=False, server_default="0"),
+)
+Index("shared_links_by_owner", shared_links.c.owner, shared_links.c.created_at, shared_links.c.id)
+Index("shared_links_by_digest", shared_links.c.digest, unique=True)
+Index("shared_links_by_session", shared_links.c.session)
 
 # Ids of the keys with which something may be encrypted, here or in the blobs, and since when.
 encryption_keys = Table(

@@ -29,6 +29,7 @@ _UNSEEN = (
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+_LINE_END = re.compile("\r\n?|\x85|\u2028|\u2029")
 _INVISIBLE = re.compile(rf"[{_UNSEEN}]|(?<![{_SYMBOLS}])\ufe0f")
 _GAP = f"{_UNSEEN}\u200c\u200d\ufe0f"
 # Only the letters in either case: for a class of characters that would be looked up for each of them.
@@ -42,9 +43,9 @@ def _forged() -> re.Pattern[str]:
 
 
 def visible(text: str) -> str:
-    """`text` without the characters that show nothing, or show it in another order: a reviewer of a text must
-    see what the model sees."""
-    return _INVISIBLE.sub("", text)
+    """`text` with LF line ends, without the characters that show nothing, or show it in another order: a
+    reviewer of a text must see what the model sees."""
+    return _INVISIBLE.sub("", _LINE_END.sub("\n", text))
 
 
 def defuse(text: str) -> str:

@@ -17,7 +17,7 @@ async def reserve_budget(turn: TurnContext, request: ModelRequest) -> Ending | N
     An attempt that broke off may have cost its `max_tokens` too, whatever it reported. Returns None, or how
     the turn ends if the reservation would exceed a limit. Raises errors.StorageError."""
     limits, model = turn.deps.limits, request.model
-    if limits is None:
+    if limits is None or not limits.is_spending_limited:
         return None
     progress = turn.progress
     used, unreported = progress.usage or NOTHING, progress.unreported

@@ -11,7 +11,8 @@ from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
 from gateway.memory.extraction.user_messages import user_text
 from gateway.memory.recall import InContext
-from gateway.messages import Message, ToolSpec, Usage
+from gateway.memory.services import MemoryServices
+from gateway.messages import Message, ToolSpec, Usage, texts_of
 from gateway.model.endpoint_facts import ANTHROPIC
 from gateway.prompt.system_prompt import Prefix
 from gateway.storage.memories import MemoryRow
@@ -187,6 +188,11 @@ class TurnContext:
             self.progress.tools_read |= {MEMBER} if self.others else set()
 
     @property
+    def memory(self) -> MemoryServices | None:
+        """The memory, where it is used: of a temporary session it is not."""
+        return None if self.row.is_temporary else self.deps.memory
+
+    @property
     def _not_theirs(self) -> frozenset[str]:
         """The turns whose words are not the user's own. What is kept of a shared session is kept for all of
         its members: there each one's words count."""
@@ -208,7 +214,7 @@ def exchange_in(history: History, turn_id: str, brought: Set[str] = frozenset())
     for item in history.messages:
         if item.turn_id in brought:
             continue
-        texts = [block["text"] for block in item.message.content if block["type"] == "text"]
+        texts = texts_of(item.message)
         if item.message.role == "assistant":
             answers += texts
         elif item.turn_id == turn_id:

@@ -15,7 +15,7 @@ from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.storage.archives import Summaries
 from gateway.storage.decisions import Approvals, ClientCalls
-from gateway.storage.limits import TurnLimits
+from gateway.storage.limits import TurnBudget
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
@@ -61,6 +61,6 @@ class TurnDependencies:
     artifact_store: ArtifactStore
     references: References
     attachments: Attachments
-    limits: TurnLimits | None
+    limits: TurnBudget | None
     prompts: PromptFolder
     why_ended: WhyEnded

@@ -170,7 +170,8 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     _check_calls(answer, turn.settings.max_tool_calls)
                     on_client = await client_call_ids(turn, answer)
                     answer = _with_usable_ids(answer, progress.call_ids, on_client)
-                    maker = maker_of_answer(request.model, answer.model, turn.deps.model.facts.name)
+                    endpoint, in_text = turn.deps.model.facts.name, answer.thinks_in_text
+                    maker = maker_of_answer(request.model, answer.model, endpoint, in_text=in_text)
                     answer = replace(answer, content=signed_off(answer.content, maker))
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     await expect_results(turn, answer)
@@ -255,6 +256,7 @@ def _end(answer: Answer, request: ModelRequest, ttft_ms: int | None, duration_ms
     cost = cost_of(answer.model or request.model, answer.usage) if answer.usage is not None else None
     return IterationEnd(
         stop_reason=answer.stop_reason or "unknown",
+        stop_sequence=answer.stop_sequence,
         usage=answer.usage,
         cost=cost,
         ttft_ms=ttft_ms,

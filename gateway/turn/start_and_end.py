@@ -85,7 +85,7 @@ def begin_turn(emitter: Emitter) -> Message:
     turn = emitter.turn
     files = [attached_block(each) for each in turn.attachments]
     text = turn.input if turn.dialect != SCHEDULE else wrap("scheduled_message", SENT_BY_SCHEDULE, turn.input)
-    message = Message("user", [*files, text_block(text)])
+    message = Message("user", [*files, *([text_block(text)] if text.strip() else [])])
     # The model call comes next: waiting for this commit would only delay the answer.
     emitter.emit(start_of(turn, emitter.tracing, emitter.queued_ms), message=message, can_wait=True)
     return message

@@ -24,7 +24,7 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.session_ids import SessionIds
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
-from gateway.storage.limits import TurnLimits
+from gateway.storage.limits import TurnBudget
 from gateway.tools.fetch.webhook_posts import WebhookPosts
 from gateway.turn.dependencies import WhyEnded, nothing_known
 from gateway.turn.memory_write_queue import MemoryWriteQueue
@@ -107,7 +107,7 @@ def assemble(
     calls: ModelCalls | None = None,
     artifact_store: ArtifactStore | None = None,
     memory: MemoryServices | None = None,
-    limits: TurnLimits | None = None,
+    limits: TurnBudget | None = None,
     why_ended: WhyEnded = nothing_known,
 ) -> Dependencies:
     """What turns work with. `calls` ask the `model` beside their answers; from `id_key`, a secret of the

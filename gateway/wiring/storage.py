@@ -41,12 +41,16 @@ from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
+from gateway.storage.limit_rules import AddedRules
+from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
+from gateway.storage.mcp_servers import AddedMcpServers
+from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
 from gateway.storage.mcp_sign_ins import McpSignIns
 from gateway.storage.mcp_sign_ins.statements import SqlMcpSignIns
 from gateway.storage.orphans import Orphans
@@ -55,6 +59,8 @@ from gateway.storage.persons import PersonErasures, Persons
 from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
+from gateway.storage.prompt_versions import PromptVersions
+from gateway.storage.prompt_versions.statements import SqlPromptVersions
 from gateway.storage.provider_keys import ProviderKeys
 from gateway.storage.provider_keys.statements import SqlProviderKeys
 from gateway.storage.replica_signals import Signals
@@ -62,17 +68,22 @@ from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.retention import Retention
 from gateway.storage.retention.statements import SqlRetention
+from gateway.storage.saved_prompts import SavedPrompts
+from gateway.storage.saved_prompts.statements import SqlSavedPrompts
 from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
 from gateway.storage.secrets.statements import SqlSecrets
-from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
+from gateway.storage.sessions import FormerWords, LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.copy_statements import SqlCopies
+from gateway.storage.sessions.former_words import RenewableWords, SqlFormerWords
 from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.search import SqlSearch, TurnWords
+from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.shared_links import SharedLinks
+from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
 from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
@@ -80,6 +91,8 @@ from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
+from gateway.storage.users import Users
+from gateway.storage.users.statements import SqlUsers
 from gateway.storage.webhooks import Deliveries, Webhooks
 from gateway.storage.webhooks.encrypted import EncryptedWebhooks
 from gateway.wiring.database_server import driver_needed
@@ -111,6 +124,7 @@ class Storage:
     purges: Purges
     copies: Copies
     search: Search
+    former_words: FormerWords
     approvals: Approvals
     client_calls: ClientCalls
     switches: SkillSwitches
@@ -124,16 +138,22 @@ class Storage:
     keys: Keys
     ended_access: EndedAccess
     projects: Projects
+    saved_prompts: SavedPrompts
+    prompt_versions: PromptVersions
     provider_keys: ProviderKeys
     secrets: Secrets
+    shared_links: SharedLinks
     sign_ins: SignIns
+    mcp_servers: AddedMcpServers
     mcp_sign_ins: McpSignIns
     installation: Installation
     holds: Holds
     retention: Retention
+    users: Users
     persons: Persons
     person_erasures: PersonErasures
     limits: Limits
+    limit_rules: AddedRules
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -249,7 +269,7 @@ async def storage_on_server(
     from gateway.storage.postgres.exclusive import PostgresExclusive  # noqa: PLC0415 - an extra
     from gateway.storage.postgres.listener import Listener  # noqa: PLC0415
     from gateway.storage.postgres.replicas import PostgresReplicas  # noqa: PLC0415
-    from gateway.storage.postgres.session_search import ArrayTurnWords  # noqa: PLC0415
+    from gateway.storage.postgres.session_search import VectorTurnWords  # noqa: PLC0415
 
     replicas = PostgresReplicas(database, database.direct, lease)
     await replicas.join()
@@ -259,7 +279,7 @@ async def storage_on_server(
         blobs,
         keyring,
         bus=MemoryBus(is_alone=False),
-        index=ArrayTurnWords(),
+        index=VectorTurnWords(),
         replicas=replicas,
         exclusive=exclusive,
         check=database.check,
@@ -283,7 +303,7 @@ def _storage_on(
     keyring: Keyring | None,
     *,
     bus: Bus,
-    index: TurnWords,
+    index: RenewableWords,
     replicas: Replicas,
     exclusive: Exclusive,
     check: Callable[[], Awaitable[None]],
@@ -307,6 +327,7 @@ def _storage_on(
         purges=purges,
         copies=SqlCopies(database),
         search=search,
+        former_words=SqlFormerWords(database, search.messages, index),
         approvals=SqlApprovals(database),
         client_calls=SqlClientCalls(database),
         switches=SqlSkillSwitches(database),
@@ -320,16 +341,22 @@ def _storage_on(
         keys=SqlKeys(database),
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
+        saved_prompts=SqlSavedPrompts(database),
+        prompt_versions=SqlPromptVersions(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
+        shared_links=SqlSharedLinks(database),
         sign_ins=SqlSignIns(database),
+        mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
         installation=SqlInstallation(database),
         holds=SqlHolds(database),
         retention=SqlRetention(database),
+        users=SqlUsers(database),
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
+        limit_rules=SqlAddedRules(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

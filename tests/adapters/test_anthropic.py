@@ -128,6 +128,16 @@ async def test_a_turn_with_tools_is_told_whole_and_as_a_stream(client: Client) -
         assert used.cache_creation_input_tokens == spent.get("cache_creation_input_tokens", 0)
 
 
+async def test_the_text_at_which_the_model_stopped_is_told(client: Client) -> None:
+    """As the endpoint told it; of an answer that ended otherwise there is none."""
+    async with sdk(client) as api:
+        for stream in (False, True):
+            stopped = await Chat(api).say("/say until\n/stop stop_sequence", stream=stream)
+            assert (stopped.stop_reason, stopped.stop_sequence) == ("stop_sequence", "STOP")
+            ended = await Chat(api).say("/say all", stream=stream)
+            assert (ended.stop_reason, ended.stop_sequence) == ("end_turn", None)
+
+
 async def test_a_conversation_that_is_sent_whole_is_one_session_and_a_change_is_a_branch(
     client: Client,
 ) -> None:

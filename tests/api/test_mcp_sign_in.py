@@ -117,6 +117,25 @@ async def test_a_program_on_loopback_brings_the_code_of_its_own_user(tmp_path: P
         await until(client, "connected")
 
 
+@pytest.mark.parametrize("is_revoked", [False, True])
+async def test_who_may_not_any_more_does_not_come_back(tmp_path: Path, is_revoked: bool) -> None:
+    """A key that was revoked while its operator was at the authorization server signs in no more."""
+    async with gateway(tmp_path) as (client, _):
+        made = await client.post("/api/keys", headers=ADA, json={"name": "k", "role": "admin"})
+        assert made.status_code == 201, made.text
+        key = {"authorization": f"Bearer {made.json()['key']}"}
+        begun = await client.post(SIGN_IN, headers=key, json={})
+        came = await gone_through(begun.json()["url"])
+        if is_revoked:
+            assert (await client.delete(f"/api/keys/{made.json()['id']}", headers=ADA)).status_code == 204
+        back = await client.get("/auth/mcp/callback", params=came)
+        if is_revoked:
+            assert (back.status_code, "has ended" in back.text) == (409, True)
+        else:
+            assert back.status_code == 303, back.text
+        assert len(stored(tmp_path)) == (0 if is_revoked else 1)
+
+
 @pytest.mark.parametrize(
     "redirect_uri",
     ["https://evil.example", "http://evil.test", "http://127.0.0.1.evil.example", "http://a@127.0.0.1/", "x",

@@ -3,13 +3,15 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from gateway.auth import LOCAL_USER, Principal
+from gateway.auth.client_addresses import UNKNOWN
+from gateway.auth.client_addresses import Client as Sender
 from gateway.errors import QueueFull
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.stream_places import FEWEST, MAX_STREAMS, StreamPlaces
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.anyio
 
 ADA, BOB = ({"x-api-key": f"{name}-secret-0123456789"} for name in ("ada", "bob"))
 KEYS = SecretStr(",".join(f"{name}:{name}-secret-0123456789" for name in ("ada", "bob")))
+OWN, OTHER = (Sender(address, address, is_own=True) for address in ("192.0.2.1", "192.0.2.2"))
 DOORS = [each for each in ROUTES if any(STREAM in answers for answers in each.answers.values())]
 
 
@@ -78,9 +81,36 @@ def test_how_many_there_may_be_depends_on_who_else_needs_them(
     settings: Settings, given: dict[str, Any], who: Principal, most: int
 ) -> None:
     places = StreamPlaces(settings.model_copy(update=given))
-    for _ in range(most):
-        places.take(who)
-    with pytest.raises(QueueFull):
-        places.take(who)
-    places.give_back(who)
-    places.take(who)
+    with ExitStack() as taken:
+        for _ in range(most - 1):
+            taken.enter_context(places.place(who, UNKNOWN))
+        with places.place(who, UNKNOWN), pytest.raises(QueueFull):
+            taken.enter_context(places.place(who, UNKNOWN))
+        taken.enter_context(places.place(who, UNKNOWN))
+
+
+@pytest.mark.parametrize(
+    ("given", "client", "most"),
+    [
+        ({"api_keys": KEYS, "max_connections": 60}, OWN, 30),
+        ({"api_keys": KEYS, "max_connections": 60, "max_streams_per_address": 7}, OWN, 7),
+        ({"api_keys": KEYS, "max_connections": 60}, Sender("10.0.0.1", "10.0.0.1"), None),
+        ({"max_connections": 60}, OWN, None),
+    ],
+    ids=["by default", "as set", "a proxy's", "without accounts"],
+)
+def test_one_address_has_so_many_whoever_asks(
+    settings: Settings, given: dict[str, Any], client: Sender, most: int | None
+) -> None:
+    """Where it is the client's own; another address has its own places, and none stays taken."""
+    places = StreamPlaces(settings.model_copy(update=given))
+    with ExitStack() as taken:
+        for number in range(most or 200):
+            taken.enter_context(places.place(Principal(f"u{number}"), client))
+        if most is not None:
+            with pytest.raises(QueueFull, match="from your address"):
+                taken.enter_context(places.place(Principal("ada"), client))
+        taken.enter_context(places.place(Principal("ada"), OTHER))
+    with ExitStack() as taken:
+        for number in range(most or 200):
+            taken.enter_context(places.place(Principal(f"u{number}"), client))

@@ -20,6 +20,7 @@ from gateway.artifacts.content import (
     bytes_content,
     file_content,
     measure,
+    measure_as_kept,
     plain_name,
     text_content,
 )
@@ -39,6 +40,65 @@ def is_text(data: bytes) -> bool:
         return "\0" not in data.decode()
     except UnicodeDecodeError:
         return False
+
+
+GOOD = "一行好的文字 and a good line\n".encode() * 20
+
+
+@pytest.mark.parametrize(
+    ("data", "damaged"),
+    [
+        (GOOD + b"\xff", 1),
+        (GOOD + b"\0" + GOOD, 1),
+        (("字" * 200).encode()[:-1], 1),
+        (GOOD + "\ufffd".encode(), 0),
+        (GOOD * 50 + b"\xe4\xb8" + GOOD * 50 + b"\xff\xfe", 3),
+    ],
+)
+def test_a_text_of_which_little_is_damaged_is_one_wherever_it_is_torn(data: bytes, damaged: int) -> None:
+    for size in (1, 2, 7, 70_000):
+        measured = measure(in_pieces(data, size))
+        assert (measured.damaged, measured.lines is not None) == (damaged, True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes(200),
+        GOOD + b"\xff" * 20,
+        "这是一段简体中文。".encode("gb18030"),
+        "中".encode("gbk"),
+        "這是一段繁體中文。".encode("big5") * 300,
+        "Ünïcödé".encode("latin-1"),
+        b"words " * 20 + bytes(range(1, 9)) * 3 + b"\xff",
+        random.Random(7).randbytes(300_000) + b"x" * 3_000_000,
+    ],
+)
+def test_what_is_damaged_all_over_is_no_text(data: bytes) -> None:
+    for size in (3, 70_000):
+        assert measure(in_pieces(data, size)).lines is None
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-32", "utf-16-be", "utf-32-be"])
+@pytest.mark.parametrize("size", [1, 3, 70_000])
+def test_a_text_that_says_its_encoding_is_kept_in_utf_8_and_can_be_had_again(codec: str, size: int) -> None:
+    text = CHINESE * 50
+    data = text.encode(codec) if codec in {"utf-16", "utf-32"} else f"\ufeff{text}".encode(codec)
+
+    content, measured = measure_as_kept(in_pieces(data, size))
+
+    kept = b"".join(content.chunks())
+    assert kept.decode("utf-8-sig") == text
+    assert kept.decode().encode(codec if codec.endswith("be") else f"{codec}-le") == data
+    assert (measured.size, measured.lines) == (len(kept), 100)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfea", b"\xff\xfe\x00\xd8", b"\xff\xfe" + bytes(10), GOOD, b""])
+def test_what_only_begins_like_such_a_text_is_kept_as_it_is(data: bytes) -> None:
+    content, measured = measure_as_kept(bytes_content(data))
+
+    assert b"".join(content.chunks()) == data
+    assert measured.size == len(data)
 
 
 @pytest.mark.parametrize("text", ["", "one", CHINESE * 100_000], ids=["none", "short", "long"])
@@ -85,10 +145,15 @@ def test_the_parts_do_not_depend_on_the_pieces(piece: int, size: int) -> None:
 @example(CHINESE.encode())
 @example(b"\n\n")
 def test_only_a_text_has_lines(data: bytes) -> None:
-    """UTF-8 without NUL, wherever characters are torn apart by the pieces; the last line needs no end."""
+    """UTF-8 without NUL, or with little damage, wherever characters are torn apart by the pieces; the last
+    line needs no end."""
     lines = len(data.split(b"\n")) - (not data or data.endswith(b"\n"))
+    whole = measure(bytes_content(data))
+    assert whole.lines == lines if is_text(data) else whole.lines in {None, lines}
+    assert is_text(data) == (whole.damaged == 0)
     for size in (1, 2, 3, 100):
-        assert measure(in_pieces(data, size)).lines == (lines if is_text(data) else None)
+        measured = measure(in_pieces(data, size))
+        assert (measured.lines, measured.damaged) == (whole.lines, whole.damaged)
 
 
 def test_a_content_that_is_too_large_is_not_read_to_its_end() -> None:
@@ -144,6 +209,8 @@ def test_measuring_a_file_takes_less_than_two_chunks_of_memory(tmp_path: Path, u
         ("报" * 96 + ".txt", "报" * 65 + ".txt"),
         ("😀" * 90, "😀" * 50),
         ("." * 150 + "x" * 20, None),
+        ("👨\u200d👩\u200d👧 家庭.txt", "👨\u200d👩\u200d👧 家庭.txt"),
+        ("a\u200b\u2066b\ufeff.txt", "ab.txt"),
     ],
 )
 def test_a_name_is_the_last_part_of_a_path(given: str | None, plain: str | None) -> None:

@@ -1,6 +1,9 @@
 """The kind of a content: what its bytes say counts more than what is declared."""
 
+import io
+import random
 import struct
+import zipfile
 
 import pytest
 from hypothesis import given
@@ -96,6 +99,54 @@ def test_a_content_has_the_kind_that_it_reads_as(
     data: bytes | str, name: str | None, mime: str | None, message: tuple[str, str]
 ) -> None:
     assert kind(data, name, mime) == message
+
+
+def archive(*names: str, first: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as opened:
+        if first:
+            opened.writestr(zipfile.ZipInfo("mimetype"), first)
+        for name in names:
+            opened.writestr(name, random.Random(7).randbytes(90_000))
+    return file.getvalue()
+
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
+OOXML, ODF = "application/vnd.openxmlformats-officedocument", "application/vnd.oasis.opendocument"
+
+
+@pytest.mark.parametrize(
+    ("data", "mime"),
+    [
+        (
+            archive("[Content_Types].xml", "media/1", "word/document.xml"),
+            f"{OOXML}.wordprocessingml.document",
+        ),
+        (archive("xl/workbook.xml"), f"{OOXML}.spreadsheetml.sheet"),
+        (archive("ppt/embeddings/a.bin", "ppt/presentation.xml"), f"{OOXML}.presentationml.presentation"),
+        (archive("content.xml", first=f"{ODF}.text".encode()), f"{ODF}.text"),
+        (archive("content.xml", first=f"{ODF}.spreadsheet".encode()), f"{ODF}.spreadsheet"),
+        (archive("book.opf", first=b"application/epub+zip"), "application/epub+zip"),
+        (archive("notes.txt"), "application/zip"),
+        (OLE + "WordDocument".encode("utf-16-le") + bytes(9), "application/msword"),
+        (OLE + "Workbook".encode("utf-16-le"), "application/vnd.ms-excel"),
+        (OLE, "application/x-ole-storage"),
+        (b"BM" + struct.pack("<IHHI", 90, 0, 0, 54) + bytes(40), "image/bmp"),
+        (b"II*\x00" + bytes(40), "image/tiff"),
+        (b"ID3\x04" + bytes(40), "audio/mpeg"),
+        (b"\xff\xfb\x90\x64" + bytes(400), "audio/mpeg"),
+        (b"\xff\xfb\xf0\x64" + bytes(400), "application/octet-stream"),
+        (b"\x1aE\xdf\xa3" + bytes(40), "video/x-matroska"),
+    ],
+)
+def test_what_is_no_text_has_its_right_name(data: bytes, mime: str) -> None:
+    assert kind(data, "notes.txt", "text/plain") == ("binary", mime)
+
+
+def test_a_text_that_begins_like_a_format_stays_a_text() -> None:
+    for text in ("BMW and others\n", "MZ is a sign\n"):
+        assert kind(text * 20) == ("text", "text/plain")
+        assert kind((text * 20).encode() + b"\xff", None, None)[0] in {"text", "binary"}
 
 
 def test_a_large_json_is_told_by_its_beginning_wherever_its_head_is_cut() -> None:

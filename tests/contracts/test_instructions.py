@@ -33,9 +33,12 @@ async def asked(
     session: str = "s",
     *,
     parent: str | None = None,
+    first: str | None = None,
 ) -> Accepted:
     new = NewTurn(turn_id, session, OWNER, "hi", "model", turn_id, on_conflict, True, 5, instructions=told)
-    return await storage.turns.accept(replace(new, parent_turn_id=parent), max_queued=9)
+    return await storage.turns.accept(
+        replace(new, parent_turn_id=parent, first_instructions=first), max_queued=9
+    )
 
 
 async def over(storage: Storage, now: Accepted) -> str | None:
@@ -166,3 +169,43 @@ async def test_a_copy_has_all_that_turns_were_told(storage: Storage) -> None:
     assert (await storage.sessions.history("s")).instructions == BRIEF
     new = NewTurn("next", "s", "bob", "hi", "model", None, "reject", False, 5)
     assert (await storage.turns.accept(new, max_queued=0)).turn.instructions == digest_of(BRIEF)
+
+
+async def test_a_session_has_instructions_before_its_first_turn_and_others_from_the_next_on(
+    storage: Storage,
+) -> None:
+    """What a turn began with stays known, and leaves with the session in a copy."""
+    await storage.sessions.create("s", OWNER, None, 5, instructions=BRIEF)
+    assert await storage.sessions.instructions("s") == BRIEF
+
+    assert await over(storage, await asked(storage, "t1", None)) == BRIEF
+    await storage.sessions.change("s", OWNER, 6, instructions=LONG)
+    assert await told_of(storage, "t1") == digest_of(BRIEF)
+    assert await over(storage, await asked(storage, "t2", None)) == LONG
+    await storage.sessions.change("s", OWNER, 7, instructions="")
+    assert await over(storage, await asked(storage, "t3", None)) is None
+
+
+async def test_instructions_that_no_turn_has_had_yet_are_in_the_copy_of_a_session(storage: Storage) -> None:
+    await storage.sessions.create("s", OWNER, None, 5)
+    await over(storage, await asked(storage, "t1", None))
+    await storage.sessions.change("s", OWNER, 6, instructions=BRIEF)
+    lines = await exported(storage, "s")
+    await storage.sessions.delete("s", OWNER)
+    await imported(storage, lines)
+
+    assert await storage.sessions.instructions("s") == BRIEF
+
+
+async def test_a_session_that_is_made_with_a_turn_begins_with_the_first_instructions(
+    storage: Storage,
+) -> None:
+    """Unless the turn brings its own; a session that is there keeps what it has."""
+    made = await asked(storage, "t1", None, session="made", first=BRIEF)
+    own = await asked(storage, "t2", LONG, session="own", first=BRIEF)
+
+    assert (made.turn.instructions, own.turn.instructions) == (digest_of(BRIEF), digest_of(LONG))
+    assert await storage.sessions.instructions("made") == BRIEF
+    await over(storage, own)
+    later = await asked(storage, "t3", None, session="own", first=BRIEF)
+    assert later.turn.instructions == digest_of(LONG)

@@ -130,7 +130,7 @@ async def test_to_who_is_no_member_it_is_as_absent_as_one_that_never_was(storage
     asked: list[Callable[[str], Awaitable[object]]] = [
         lambda name: projects.get(name, EVE),
         lambda name: projects.members(name, EVE),
-        lambda name: projects.rename(name, "mine", by=EVE),
+        lambda name: projects.change(name, EVE, name="mine"),
         lambda name: projects.delete(name, by=EVE),
         lambda name: put(storage, replace(member(EVE, "owner", EVE), project_id=name), most=MOST),
         lambda name: projects.remove_member(name, EVE, by=EVE),
@@ -154,7 +154,7 @@ async def test_owners_alone_change_it(storage: Storage) -> None:
     await put(storage, member(BOB, "editor"), most=MOST)
 
     for change in (
-        storage.projects.rename(APOLLO.id, "mine", by=BOB),
+        storage.projects.change(APOLLO.id, BOB, name="mine"),
         storage.projects.delete(APOLLO.id, by=BOB),
         put(storage, member(BOB, "owner", BOB), most=MOST),
         storage.projects.remove_member(APOLLO.id, ADA, by=BOB),
@@ -163,7 +163,7 @@ async def test_owners_alone_change_it(storage: Storage) -> None:
             await change
         assert refused.value.code == "not_project_owner"
 
-    assert await storage.projects.rename(APOLLO.id, "阿波罗", by=ADA) == replace(APOLLO, name="阿波罗")
+    assert await storage.projects.change(APOLLO.id, ADA, name="阿波罗") == replace(APOLLO, name="阿波罗")
     await storage.projects.remove_member(APOLLO.id, BOB, by=BOB)
     assert [each.user_id for each in await storage.projects.members(APOLLO.id, ADA)] == [ADA]
 
@@ -438,3 +438,46 @@ async def test_a_decision_of_who_may_not_write_any_more_is_taken_back(storage: S
     assert (first.verdict, second.verdict) == (None, replace(APPROVED, by=ADA))
     with pytest.raises(NotFound):
         await storage.approvals.decide(rows[0], replace(APPROVED, by=BOB))
+
+
+async def test_a_list_of_projects_has_the_order_that_its_reader_gives_it(storage: Storage) -> None:
+    """Others' lists stay as they are; what is not named comes behind, the oldest first."""
+    projects = storage.projects
+    made = [replace(APOLLO, id=f"p_{number}", created_at=number) for number in range(1, 5)]
+    for each in made:
+        await projects.add(each, most=9)
+    await put(storage, member(BOB))
+
+    await projects.arrange(ADA, ["p_3", "p_9", "p_1"])
+    assert [each.project.id for each in await projects.list(ADA)] == ["p_3", "p_1", "p_2", "p_4"]
+    await projects.arrange(ADA, ["p_4"])
+    assert [each.project.id for each in await projects.list(ADA)] == ["p_4", "p_1", "p_2", "p_3"]
+    assert [each.project.id for each in await projects.list(BOB)] == ["p_1"]
+
+
+async def test_a_session_leaves_a_project_and_is_private_then(storage: Storage) -> None:
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.sessions.create("s", ADA, None, 5)
+    await storage.sessions.change("s", ADA, 6, project_id=APOLLO.id, shared="write")
+    await put(storage, member(BOB))
+
+    changed = await storage.sessions.change("s", ADA, 7, project_id="")
+
+    assert (changed.project_id, changed.shared) == (None, None)
+    assert await storage.projects.access("s", BOB) is None
+    with pytest.raises(Conflict):
+        await storage.sessions.change("s", ADA, 8, project_id="", shared="read")
+
+
+async def test_instructions_of_a_project_are_its_owners_to_write(storage: Storage) -> None:
+    projects = storage.projects
+    await projects.add(APOLLO, most=MOST)
+    await put(storage, member(BOB, "editor"))
+
+    changed = await projects.change(APOLLO.id, ADA, instructions="Be brief.")
+    with pytest.raises(Forbidden):
+        await projects.change(APOLLO.id, BOB, instructions="Be long.")
+
+    assert changed == replace(APOLLO, instructions="Be brief.")
+    assert (await projects.get(APOLLO.id, BOB)).project.instructions == "Be brief."
+    assert await projects.change(APOLLO.id, ADA, instructions="") == APOLLO

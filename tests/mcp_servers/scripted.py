@@ -55,7 +55,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         case "huge", "echo":
             text = "大" * 17_000_000
         case "parts", "echo":
-            return {"content": [], "structuredContent": {"a": [[]] * 100_000}}
+            return {"content": [], "structuredContent": {"a": [[]] * 150_000}}
         case "brackets", "echo":
             text = "[1,2]," * 110_000
         case "hangs", "echo":

@@ -145,7 +145,7 @@ async def test_while_a_server_is_away_its_tools_say_so(monkeypatch: pytest.Monke
     ("way", "reason"),
     [
         ("huge", f"it sent a message of more than {bounds.MESSAGE} bytes"),
-        ("parts", f"it sent a message of more than {bounds.PARTS} objects and lists"),
+        ("parts", f"it sent a message of more than {bounds.PARTS} objects, lists and values"),
     ],
 )
 async def test_an_answer_beyond_all_bounds_ends_the_session_and_not_the_gateway(

@@ -15,7 +15,7 @@ from gateway.tools.mcp import oauth_requests, reconnecting_server
 from gateway.tools.mcp.configured_servers import McpServers
 from gateway.tools.mcp.oauth_grants import refresh
 from gateway.tools.mcp.oauth_requests import GrantRefused
-from gateway.tools.mcp.oauth_sign_in import begin, finish, taken_up
+from gateway.tools.mcp.oauth_sign_in import Beginner, begin, finish, taken_up
 from gateway.tools.mcp.reconnecting_server import Server
 from tests.harness import TIMEOUT
 from tests.mcp_servers.authorization_server import gone_through, guarded
@@ -83,7 +83,9 @@ def server_of(attached: Attached) -> Server:
 
 async def begun(attached: Attached, store: InMemory, redirect_uri: str = BACK) -> str:
     server = server_of(attached)
-    return await begin("it", server.settings, server.tokens, store, redirect_uri=redirect_uri, bound_to="ada")
+    return await begin(
+        "it", server.settings, server.tokens, store, redirect_uri=redirect_uri, by=Beginner("ada")
+    )
 
 
 async def signed_in(attached: Attached, store: InMemory) -> None:

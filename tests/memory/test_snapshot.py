@@ -1,8 +1,9 @@
 """What stands in a prompt of the memories: as much as fits, by weight, and nothing left out in silence."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from gateway.memory.changes import Attribution
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import MemoryRow, Profile, Scope
+from gateway.storage.memories.contract import MemoryStore
+from tests.loop_watchdog import LIMIT, steps_taken
 
 pytestmark = pytest.mark.anyio
 
@@ -115,7 +118,7 @@ def test_another_memory_takes_the_place_of_its_line(
     at = data.draw(st.integers(0, len(rows) - 1))
     new, before = rows[at], sorted([*rows[:at], *rows[at + 1 :]], key=_weight)
     rows.sort(key=_weight)
-    (full_before, brief_before), (full, brief) = snapshot.fit(before, tokens), snapshot.fit(rows, tokens)
+    (full_before, brief_before), (full, brief) = _fitted(before, tokens), _fitted(rows, tokens)
     listed_before, listed = {*_ids(full_before), *_ids(brief_before)}, {*_ids(full), *_ids(brief)}
 
     gone = [row for row in before if row.id in listed_before - listed]
@@ -128,6 +131,10 @@ def test_another_memory_takes_the_place_of_its_line(
     spent = _spent(full, brief)
     assert spent <= tokens
     assert not shortened or spent + _full(shortened[0]) - _brief(shortened[0]) > tokens
+
+
+def _fitted(rows: list[MemoryRow], tokens: int) -> list[list[MemoryRow]]:
+    return [[form.row for form in forms] for forms in snapshot.fit(rows, tokens)]
 
 
 def _row(number: int, words: int, importance: int, pinned: bool, used: int) -> MemoryRow:
@@ -222,3 +229,25 @@ async def test_a_digest_changes_with_what_is_told_and_with_nothing_else(memories
     assert (await taken(memories)).digests == before
     await memories.edit(ANN, memory_id, {"content": "Likes coffee"}, BY)
     assert (await taken(memories)).digests != before
+
+
+@pytest.mark.parametrize("words", [1, 300])
+async def test_a_snapshot_of_many_memories_holds_nobody_up(words: int) -> None:
+    """Nor of long ones: the first turn of a session waits for it, and nobody else."""
+    rows = [_row(number, words, 3, False, 0) for number in range(800)]
+
+    class Store:
+        async def list(self, *_: object, limit: int) -> Sequence[MemoryRow]:
+            return rows[:limit]
+
+        async def count(self, *_: object) -> int:
+            return len(rows)
+
+        async def weighed(self, *_: object, limit: int) -> Sequence[MemoryRow]:
+            return rows[:limit]
+
+    with steps_taken() as steps:
+        made = await snapshot.load(cast("MemoryStore", Store()), ANN, [], tokens=8000)
+    assert made.omitted == len(rows) - len(made.rows)
+    assert len(made.rows) > 50
+    assert max(steps) < LIMIT

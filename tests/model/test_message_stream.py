@@ -280,6 +280,33 @@ def test_a_call_cut_off_by_the_token_limit_is_bad(stop_reason: str) -> None:
         assert "toolu_1" in answer(*tool_input(*parts), stop_reason=stop_reason).bad_inputs
 
 
+@pytest.mark.parametrize(
+    ("stop_reason", "code"),
+    [
+        ("network_error", "upstream_error"),
+        ("error", "upstream_error"),
+        ("ERROR", "upstream_error"),
+        ("abort", "upstream_error"),
+        ("insufficient_system_resource", "upstream_overloaded"),
+        ("timeout", "upstream_timeout"),
+    ],
+)
+def test_a_stop_reason_that_tells_of_a_failure_is_one(stop_reason: str, code: str) -> None:
+    """Also in an answer that came in one piece. What had been written stays shown, what was used is known."""
+    assert failure(start(), TEXT, *end(stop_reason)) == code
+    stream = MessageStream()
+    assert feed(stream, [start(), text(0, "a"), *end(stop_reason)])[1:] == [Delta("text", "a")]
+
+
+def test_the_text_at_which_it_stopped_is_told() -> None:
+    """Where the endpoint tells it."""
+    changed = {"type": "message_delta", "delta": {"stop_reason": "stop_sequence", "stop_sequence": "###"}}
+    stream = MessageStream()
+    (*_, last) = feed(stream, [start(), changed, {"type": "message_stop"}])
+    assert isinstance(last, Answer)
+    assert (last.stop_reason, last.stop_sequence) == ("stop_sequence", "###")
+
+
 @pytest.mark.parametrize("stop_reason", ["end_turn", "refusal", "something_new", None])
 def test_every_stop_reason_passes(stop_reason: str | None) -> None:
     """What a stop reason means is the turn's decision, also when there is none."""

@@ -19,7 +19,8 @@ from gateway.memory.provenance import provenance_of
 from gateway.memory.tool import TRUSTS
 from gateway.settings import Settings
 from gateway.tools.function import ToolContext, tool
-from tests.artifacts.files import png
+from tests.api.artifacts import send
+from tests.artifacts.files import jpeg, pdf, png
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the
 from tests.loopback import served
 
@@ -337,3 +338,65 @@ async def test_a_file_that_is_too_long_for_the_model_ends_no_turn(demo_url: str,
     assert text_of(events) == "answered"
     assert "longer than the model can read" in the(events, "warning")["message"]
     assert the(events, "done")["status"] == "completed"
+
+
+async def test_a_file_may_come_without_words(tmp_path: Path, demo_url: str) -> None:
+    """The message is recorded as empty, the model gets the file alone, and the chat has its name."""
+    file = {"name": "採購單.md", "text": "# 茶\n"}
+    async with (
+        asked_of(demo_url) as (url, asked),
+        running_gateway(settings_for(tmp_path / "data", url)) as user,
+    ):
+        events = await user.chat("", session_id="s", attachments=[file])
+        session = (await user.get("/api/sessions/s")).json()
+        queued = await user.post("/api/sessions/s/turns", {"message": "", "attachments": [file]})
+        seeded = await user.post(
+            "/api/sessions", {"messages": [{"role": "user", "content": "", "attachments": [file]}]}
+        )
+
+    (told,) = [block for block in blocks(asked[0]) if block["type"] == "text"][:1]
+    assert the(events, "turn_start")["input"] == ""
+    assert the(events, "done")["status"] == "completed"
+    assert "採購單.md" in text_of(events)
+    assert (session["title"], seeded.json()["title"]) == ("採購單.md", "採購單.md")
+    assert asked[0]["messages"][0]["content"] == [told]
+    assert told["text"].startswith("<attachment>")
+    assert (queued.status_code, seeded.status_code) == (202, 201)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reading"),
+    [
+        ("notes.txt", b"one\ntwo\n", {"how": "text", "lines": 2}),
+        ("old-mac.txt", b"a\rb\rc\r", {"how": "text", "lines": 1}),
+        ("簡報.txt", "第一行\n第二行\n".encode("utf-16"), {"how": "text", "lines": 2}),
+        ("cut.log", ("字" * 200).encode()[:-1], {"how": "text", "lines": 1, "damaged": 2}),
+        ("nul.log", b"a good line of a log\n" * 20 + b"\0", {"how": "text", "lines": 21, "damaged": 1}),
+        ("long.txt", b"a line of many\n" * 5000, {"how": "part", "lines": 5000}),
+        ("small.png", png(20, 20), {"how": "image"}),
+        ("photo.jpg", jpeg(4000, 3000), {"how": "image", "scaled": True}),
+        ("large.png", png(padding=6_000_000), {"how": "none", "why": "too_large"}),
+        ("wide.png", png(9000, 100), {"how": "none", "why": "too_many_pixels"}),
+        ("report.pdf", pdf(3), {"how": "pages", "pages": 3}),
+        ("book.pdf", pdf(300), {"how": "none", "why": "too_many_pages", "pages": 300}),
+        ("secret.pdf", pdf(locked=True), {"how": "none", "why": "encrypted"}),
+        ("IMG_1.heic", b"\0\0\0\x18ftypheic" + bytes(50), {"how": "none", "why": "format"}),
+        ("song.mp3", b"ID3\x04" + bytes(50), {"how": "none", "why": "format"}),
+        ("简体.txt", "这是一段简体中文的文字。\n".encode("gb18030") * 9, {"how": "none", "why": "encoding"}),
+        ("繁體.txt", "這是一段繁體中文的文字。\n".encode("big5") * 9, {"how": "none", "why": "encoding"}),
+        (
+            "日本.txt",
+            "これは日本語の文章です。\n".encode("shift-jis") * 9,
+            {"how": "none", "why": "encoding"},
+        ),
+    ],
+)
+async def test_what_the_model_gets_of_a_file_is_said_before_it_is_sent_and_in_the_turn(
+    shared_client: Client, name: str, data: bytes, reading: dict[str, object]
+) -> None:
+    item = await send(shared_client, data, name=name)
+    events = await shared_client.chat("/say fine", attachments=[{"ref": item["ref"]}])
+
+    (file,) = the(events, "turn_start")["attachments"]
+    compact = await shared_client.get(f"/api/artifacts/{item['ref']}/compact")
+    assert (item["reading"], compact.json()["reading"], file["reading"]) == (reading, reading, reading)

@@ -56,7 +56,7 @@ async def test_instructions_stand_below_the_gateways_own_and_stay_until_they_cha
 
     assert "You are" in system[0]
     assert PIRATE not in "".join(system[:-1])
-    assert system[-1].startswith("<client_instructions>\nInstructions of the application")
+    assert system[-1].startswith("<client_instructions>\nInstructions for this conversation")
     assert system[-1].endswith(f"{PIRATE}\n</client_instructions>")
     assert plain == system[:-1]
     assert prefixes(first) == prefixes(silent) == prefixes(again)

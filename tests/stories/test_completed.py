@@ -126,6 +126,26 @@ async def test_an_answer_cut_by_the_model_is_completed_with_a_warning(client: Cl
     assert {"status": "completed", "stop_reason": reason}.items() <= the(events, "done").items()
 
 
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [("network_error", "upstream_error"), ("insufficient_system_resource", "upstream_overloaded")],
+)
+async def test_an_answer_that_its_endpoint_calls_failed_is_a_failed_turn(
+    client: Client, reason: str, code: str
+) -> None:
+    """Tried again, as any other failure of it; what the last attempt wrote is kept."""
+    session = await client.session()
+    events = await client.chat(f"/say Once upon a\n/stop {reason}", session_id=session)
+
+    error = the(events, "error")
+    assert (error["code"], error["retryable"], reason in error["message"]) == (code, True, True)
+    assert the(events, "done")["status"] == "failed"
+    assert "iteration_superseded" in types(events)
+    messages = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant"]
+    assert messages[1]["content"][0]["text"] == "Once upon a"
+
+
 async def test_a_refusal_is_a_failure_with_its_own_code(client: Client) -> None:
     """The turn fails as content_refused, and the refused message does not stay in the history."""
     session = await client.session()

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.anyio
 
 ADA, BOB, OPS = (f"{name}-secret-0123456789" for name in ("ada", "bob", "ops"))
 ENGINES = ("one gateway", pytest.param("two replicas", marks=needs_postgres))
+SEND = '/call send {"to": "Li"}\n/then\n/say over'
 BUSY = "/fault headers_stall"
 """A turn that runs on, and says nothing."""
 MCP = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
@@ -447,6 +448,36 @@ async def test_schedules_and_webhooks_of_a_revoked_key_rest_until_somebody_takes
     await looked_at(place)
     assert (await seen(f"/api/schedules/{schedule}"))["status"] == "active"
     assert "disabled_at" not in await seen(f"/api/webhooks/{webhook}")
+
+
+async def test_what_was_granted_with_a_key_that_is_revoked_asks_again(place: Place) -> None:
+    """Somebody who had the key allowed more than one call with it."""
+    key_id, by = await place.key()
+    session = await place.session()
+    turn = await place.turn(session, SEND)
+    call = await waiting_call(place, turn)
+    path = f"/api/sessions/{session}/turns/{turn}/approvals/{call}"
+    decided = await place.there.post(path, {"decision": "approve", "scope": "always"}, **by)
+    assert decided.is_success, decided.text
+    await place.ended(turn)
+    await place.ended(await place.turn(session, SEND))  # nobody is asked
+
+    await place.revoke(key_id)
+
+    assert (await place.there.get("/api/grants", **bearer(ADA))).json()["grants"] == []
+    assert await waiting_call(place, await place.turn(session, SEND))
+    entries = await place.audited("grant.end")
+    assert [(each["actor"], each["subject_id"], each["times"]) for each in entries] == [("ops", key_id, 1)]
+
+
+async def waiting_call(place: Place, turn: str) -> str:
+    """The id of the call for which a turn of Ada's waits."""
+    async with asyncio.timeout(TIMEOUT):
+        while True:
+            found = (await place.there.get("/api/approvals", **bearer(ADA))).json()["approvals"]
+            if calls := [each["tool_call_id"] for each in found if each["turn_id"] == turn]:
+                return calls[0]
+            await asyncio.sleep(0.02)
 
 
 async def looked_at(place: Place) -> None:

@@ -66,3 +66,16 @@ def test_whatever_the_text_only_our_own_tags_remain(text: str) -> None:
     assert wrapped == wrap("skill", "A note.", visible(text))
     assert defuse(wrapped[len("<skill>") : -len("</skill>")]) == wrapped[len("<skill>") : -len("</skill>")]
     assert not any(unicodedata.category(each) == "Cf" and each != "\u200d" for each in wrapped)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Rebasing (1/1)\rSuccessfully rebased", ["Rebasing (1/1)", "Successfully rebased"]),
+        ("10%\r20%\r\n", ["10%", "20%"]),
+        ("第一行\r第二行\u2028第三行\x85第四行", ["第一行", "第二行", "第三行", "第四行"]),
+    ],
+)
+def test_every_line_end_is_one(text: str, lines: list[str]) -> None:
+    assert visible(text).splitlines() == lines
+    assert "\n".join(lines) in wrap("tool_output", "Of a tool.", text)

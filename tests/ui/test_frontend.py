@@ -2,7 +2,9 @@
 
 import functools
 import re
+import shutil
 import subprocess
+import tarfile
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -128,3 +130,41 @@ def test_the_page_with_the_client(browser: Browser, tmp_path: Path) -> None:
         expect(found.locator("section").first).to_contain_text("completed")
         expect(found).to_have_title("live")
         stops(found)
+
+
+@needs_npm
+def test_the_page_in_react(browser: Browser, tmp_path: Path) -> None:
+    """The client as npm would install it, bundled with React by Vite as the page stands there."""
+    modules = tmp_path / "app" / "node_modules"
+    (modules / "@chat-gateway").mkdir(parents=True)
+    for name in ("react", "react-dom", "scheduler", "vite"):
+        (modules / name).symlink_to(WEB / "node_modules" / name)
+    packed = packed_client(tmp_path)
+    with tarfile.open(packed) as archive:
+        archive.extractall(modules / "@chat-gateway", filter="data")
+    (modules / "@chat-gateway" / "package").rename(modules / "@chat-gateway" / "client")
+    (program,), page = blocks("jsx"), '<!doctype html><body><script type="module" src="main.jsx"></script>'
+    (tmp_path / "app" / "index.html").write_text(page, encoding="utf-8")
+    (built := tmp_path / "app" / "dist").mkdir()
+    with (
+        served_folder(built) as url,
+        gateway_process(tmp_path, GATEWAY_CORS_ORIGINS=url) as gateway,
+    ):
+        (tmp_path / "app" / "main.jsx").write_text(program.replace(HERE, gateway.url), encoding="utf-8")
+        build = [NODE, WEB / "node_modules" / "vite" / "bin" / "vite.js", "build", "--target", "es2022"]
+        subprocess.run(build, cwd=tmp_path / "app", check=True, capture_output=True, timeout=2 * TIMEOUT)
+        with opened(browser, f"{url}/index.html") as found:
+            goes_through_a_conversation(found)
+
+
+def packed_client(folder: Path) -> Path:
+    """What `npm pack` makes of web/client, its sources copied so that nothing is built among them."""
+    copied = folder / "client"
+    shutil.copytree(WEB / "client", copied, ignore=shutil.ignore_patterns("dist", "tests", "node_modules"))
+    (copied / "node_modules").symlink_to(WEB / "node_modules")
+    compiler = WEB / "node_modules" / "typescript" / "bin" / "tsc"
+    subprocess.run([NODE, compiler, "-p", copied / "tsconfig.build.json"], check=True, timeout=TIMEOUT)
+    npm = NODE.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    command = [NODE, npm, "pack", "--offline", "--pack-destination", folder]
+    subprocess.run(command, cwd=copied, check=True, capture_output=True, timeout=TIMEOUT)
+    return next(folder.glob("*.tgz"))

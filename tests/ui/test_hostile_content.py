@@ -219,7 +219,7 @@ def test_the_preview_of_a_prompt_runs_nothing(page: Page, session: str) -> None:
 def test_a_chat_that_is_shared_runs_nothing(
     page: Page, gateway: Running, session: str, tmp_path: Path
 ) -> None:
-    """The page of it, opened from where it was kept."""
+    """The page of it, opened from where it was kept: in its text as in its title and its data."""
     shared = tmp_path / "shared.html"
     found = httpx2.get(f"{gateway.url}/api/sessions/{session}/export?format=html", trust_env=False)
     shared.write_text(found.text)
@@ -227,8 +227,13 @@ def test_a_chat_that_is_shared_runs_nothing(
     for fold in page.locator("details").all():
         fold.evaluate("fold => { fold.open = true; }")
 
-    expect(page.get_by_text("mglyph").first).to_be_visible()
-    assert page.locator(f"body :is(script, base, link, object, embed, iframe, {HANDLERS})").count() == 0
+    expect(page.locator(".prose", has_text="mglyph").first).to_be_visible()
+    assert page.locator(f"#root :is({RUNNING})").count() == 0
+    assert page.locator("body > *").evaluate_all("all => all.map(({ localName }) => localName)") == [
+        *("div", "noscript", "script", "script", "script", "script", "script", "script"),
+    ]
+    links = page.locator("a").evaluate_all("links => links.map(({ protocol }) => protocol)")
+    assert set(links) <= {"http:", "https:", "mailto:"}
     assert page.evaluate("hits") == []
 
 

@@ -3,13 +3,18 @@
 import { PanelLeft, PanelRight, Settings as SettingsIcon, SquarePen } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 
+import { useEnlarged } from "./conversation/enlarged";
 import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
 import { useOnline } from "./online";
+import { pageSettings } from "./page-settings";
+import { preview, usePreviewed } from "./preview/previewed";
 import { PAGE_COMPONENTS } from "./pages/pages";
+import { Library } from "./library/Slash";
 import { Region } from "./Region";
-import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
+import { type RegionName, toggle, uncover, useCover, useIsBeside, useRegion } from "./regions";
+import { useIsDeveloper } from "./settings";
 import { SettingsDialog } from "./SettingsDialog";
 import { ChatMenu } from "./sidebar/ChatMenu";
 import { Commands } from "./sidebar/Commands";
@@ -18,6 +23,8 @@ import { app, go, useApp, useWords } from "./state";
 import { words as table } from "./frame-words";
 
 const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }) => ({ default: Inspector })));
+const PreviewPanel = lazy(() => import("./preview/PreviewPanel"));
+const Lightbox = lazy(() => import("./conversation/Lightbox"));
 
 export function App() {
   const words = useWords(table);
@@ -26,10 +33,16 @@ export function App() {
   const sidebar = useRegion("sidebar");
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
-  const hasInspector = inspector.isOpen && page === null;
-  const isCovered = sidebar.isOver || (hasInspector && inspector.isOver);
+  const previewed = usePreviewed();
+  const enlarged = useEnlarged();
+  const isPreviewOver = !useIsBeside();
+  const hasInspector = inspector.isOpen && page === null && previewed === null;
+  const isCovered = sidebar.isOver || (hasInspector && inspector.isOver) || (previewed !== null && isPreviewOver);
   const Page = page === null ? null : PAGE_COMPONENTS[page];
-  useEffect(uncover, [session, page]); // what was chosen in it is on the screen now
+  useEffect(() => {
+    uncover(); // what was chosen in it is on the screen now
+    preview(null);
+  }, [session, page]);
 
   return (
     <div className="app">
@@ -50,8 +63,18 @@ export function App() {
           <Suspense><Inspector session={session} onClose={() => toggle("inspector")} /></Suspense>
         </Side>
       )}
-      {isCovered && <div className="cover" onClick={uncover} />}
+      {previewed && (
+        <Region key={previewed.name} name="preview">
+          <Suspense><PreviewPanel key={`${previewed.kind} ${previewed.name}`} shown={previewed} isOver={isPreviewOver} /></Suspense>
+        </Region>
+      )}
+      {isCovered && <div className="cover" onClick={() => {
+        uncover();
+        preview(null);
+      }} />}
+      {enlarged && <Suspense><Lightbox shown={enlarged} /></Suspense>}
       <Commands />
+      <Library />
       <SettingsDialog />
       <KeyDialog />
       <p className="unseen" aria-live="polite">{announcement}</p>
@@ -86,6 +109,7 @@ function Head() {
   const isLost = useApp((state) => state.link?.state === "lost") || !isOnline;
   const { isOpen: sidebar, isOver } = useRegion("sidebar");
   const inspector = useRegion("inspector").isOpen;
+  const isDeveloper = useIsDeveloper();
   return (
     <header className="head">
       <button type="button" className="icon" aria-expanded={sidebar} title={sidebar ? words.hideChats : words.showChats}
@@ -95,7 +119,7 @@ function Head() {
           <SquarePen />
         </button>
       )}
-      {session === null && recording === null && page === null && <h1 className="unseen">Chat Gateway</h1>}
+      {session === null && recording === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
       {recording !== null && page === null ? <h1 className="title" dir="auto" title={recording}>{recording}</h1>
         : session !== null && page === null && <ChatMenu session={session} />}
@@ -104,7 +128,7 @@ function Head() {
       <span className="offline" role="status">{isLost && words.offline}</span>
       <button type="button" className="icon" title={words.settings} aria-label={words.settings}
         onClick={() => app.set({ settingsOpen: true })}><SettingsIcon /></button>
-      {page === null && (
+      {page === null && isDeveloper && (
         <button type="button" className="icon" aria-expanded={inspector}
           title={inspector ? words.hideInspector : words.showInspector}
           aria-label={inspector ? words.hideInspector : words.showInspector}

@@ -13,7 +13,7 @@ const NONE = { is_set: false, serving: "gateway", accepted: true };
 const SET = { is_set: true, ending: "0001", set_at: Date.UTC(2026, 4, 20, 12), serving: "user", accepted: true };
 const KEY = "sk-of-the-reader-0001";
 const ROUTE = "/api/provider-key", OF_TENANT = "/api/tenant/provider-key";
-const ADMIN: api.Caller = { user_id: "a", tenant: "default", roles: ["admin"], scopes: ["chat", "read", "admin"], has_key: true, signed_in: false, is_admin: true, is_operator: true, models: [] };
+const ADMIN: api.Caller = { user_id: "a", tenant: "default", roles: ["admin"], scopes: ["chat", "read", "admin"], has_key: true, signed_in: false, is_admin: true, is_operator: true, public_links: false, models: [] };
 
 beforeEach(() => {
   localStorage.clear();
@@ -56,7 +56,7 @@ test("a gateway that takes no keys has no form for one", async () => {
 
 test("who may only read sees the state, and no form", async () => {
   fakeServer({ [`GET ${ROUTE}`]: SET });
-  caller.set({ me: { user_id: "r", tenant: "default", roles: ["reader"], scopes: ["read"], has_key: true, signed_in: false, is_admin: false, is_operator: false, models: [] } });
+  caller.set({ me: { user_id: "r", tenant: "default", roles: ["reader"], scopes: ["read"], has_key: true, signed_in: false, is_admin: false, is_operator: false, public_links: false, models: [] } });
   render(<ProviderKeys />);
   await screen.findByText(/ends in 0001/);
   expect(screen.queryByRole("button")).toBeNull();

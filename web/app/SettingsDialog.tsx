@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 
 import { AboutModels } from "./AboutModels";
 import { Account } from "./Account";
@@ -7,11 +7,14 @@ import { exportChats, importChats, inWordsOf } from "./chat-files";
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
 import { saveFile } from "./downloads";
+import { askToNotify, canNotify } from "./notifications";
+import { words as notificationTable } from "./notification-words";
 import { PersonExport } from "./PersonExport";
 import { ProviderKeys } from "./ProviderKey";
 import { chats } from "./sidebar/chats";
+import { QuietPages } from "./QuietPages";
 import { pickModel, useModel, useModels } from "./caller";
-import { DETAILS, settings, THEMES, useLanguage, useSettings } from "./settings";
+import { DETAILS, settings, THEMES, useIsDeveloper, useLanguage, useSettings } from "./settings";
 import { app, useApp, useWords } from "./state";
 import { isTraceAddress } from "./trace-address";
 import { words as table } from "./frame-words";
@@ -74,12 +77,63 @@ function Choices() {
         </label>
       )}
       <AboutModels />
-      <TraceAddress />
       <ProviderKeys />
       <ChatFiles />
       <PersonExport />
+      <Notifications />
+      <DeveloperTools />
+      <QuietPages />
       <Account />
     </Dialog>
+  );
+}
+
+function Notifications() {
+  const words = useWords(notificationTable);
+  const isOn = useSettings(({ notify }) => notify);
+  const [isRefused, setRefused] = useState(false);
+  if (!canNotify()) return null;
+  const change = async (wanted: boolean) => {
+    const notify = wanted && await askToNotify();
+    setRefused(wanted && !notify);
+    settings.set({ notify });
+  };
+  return (
+    <>
+      <Switch isOn={isOn} label={words.notify} hint={words.notifyHint} onChange={(wanted) => void change(wanted)} />
+      {isRefused && <small role="alert" className="trouble">{words.refused}</small>}
+    </>
+  );
+}
+
+// What only developers need, and how to have it.
+function DeveloperTools() {
+  const words = useWords(table);
+  const isDeveloper = useIsDeveloper();
+  return (
+    <>
+      <Switch isOn={isDeveloper} label={words.developer} hint={words.developerHint} onChange={(developer) => settings.set({ developer })} />
+      {isDeveloper && <TraceAddress />}
+    </>
+  );
+}
+
+interface SwitchProps {
+  readonly isOn: boolean;
+  readonly label: string;
+  readonly hint: string;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+function Switch({ isOn, label, hint, onChange }: SwitchProps) {
+  const id = useId();
+  return (
+    <div className="choices">
+      <label className="explained">
+        <input type="checkbox" role="switch" checked={isOn} aria-describedby={id} onChange={({ target }) => onChange(target.checked)} />
+        <span>{label} <small id={id}>{hint}</small></span>
+      </label>
+    </div>
   );
 }
 

@@ -1,7 +1,17 @@
-// What the address says: `#s=ID` is a session, `#s=ID&t=TURN` a turn of it, `#p=NAME` a page.
+// What the address says: `#s=ID` is a session, `#s=ID&t=TURN` a turn of it, `#p=NAME` a page, `#l=SECRET` a link to be
+// opened by whoever shows who they are.
 
 export const PAGES = ["inbox", "memory", "skills", "artifacts", "schedules", "webhooks", "prompts"] as const;
-export type Page = (typeof PAGES)[number];
+/** Pages to which no way is shown in the list: the settings have one, and the palette. */
+export const QUIET_PAGES = ["usage", "links", "admin"] as const;
+export type Page = (typeof PAGES)[number] | (typeof QUIET_PAGES)[number] | "link";
+
+type ListedPage = (typeof PAGES)[number];
+
+const FOR_DEVELOPERS: ReadonlySet<Page> = new Set<Page>(["webhooks", "prompts"]);
+
+// The pages to which ways are shown. A link leads to any of them.
+export const pagesOf = (isDeveloper: boolean): readonly ListedPage[] => PAGES.filter((page) => isDeveloper || !FOR_DEVELOPERS.has(page));
 
 // No session and no page: a new chat.
 export interface Place {
@@ -17,7 +27,8 @@ const ID = /^[\w-]{1,64}$/;
 export function placeOf(hash: string): Place {
   const parts = new URLSearchParams(hash.replace(/^#/, ""));
   const session = idOf(parts.get("s"));
-  const page = PAGES.find((each) => each === parts.get("p")) ?? null;
+  if (parts.has("l")) return { ...NEW_CHAT, page: "link" };
+  const page = [...PAGES, ...QUIET_PAGES].find((each) => each === parts.get("p")) ?? null;
   return { session, turn: session === null ? null : idOf(parts.get("t")), page };
 }
 

@@ -3,13 +3,15 @@
 
 import { useEffect } from "react";
 
-import { type Settings, settings, useSettings } from "./settings";
+import { pageSettings } from "./page-settings";
+import { isDeveloperNow, type Settings, settings, useSettings } from "./settings";
 import { app, useApp } from "./state";
 import { createStore, useStore } from "./store";
 
 export type RegionName = "sidebar" | "inspector";
 
-// An inspector that nobody chose is there where it leaves room for the conversation, once there is something to inspect.
+// Where developers are at home an inspector that nobody chose is there if it leaves room for the conversation, once there
+// is something to inspect.
 const ROOMY = matchMedia("(min-width: 1280px)");
 const BESIDE = { sidebar: matchMedia("(min-width: 861px)"), inspector: matchMedia("(min-width: 1181px)") };
 
@@ -33,21 +35,27 @@ export interface Place {
 }
 
 const hasSession = () => app.get().place.session !== null || app.get().replay !== null;
-const isChosenNow = (chosen: Settings[RegionName], isRoomy: boolean) => chosen ?? (isRoomy && hasSession());
+const isThere = (name: RegionName, chosen: Settings) => name === "sidebar" || isDeveloperNow(chosen);
+const isChosenNow = (name: RegionName, chosen: Settings, isRoomy: boolean) =>
+  isThere(name, chosen) && (chosen[name] ?? (pageSettings.developer && isRoomy && hasSession()));
 
 export function useRegion(name: RegionName): Place {
   const isRoomy = useStore(layout, (value) => value.isRoomy);
-  const chosen = useSettings((value) => value[name]);
-  const isChosen = useApp(() => isChosenNow(chosen, isRoomy));
+  const chosen = useSettings((value) => value);
+  const isChosen = useApp(() => isChosenNow(name, chosen, isRoomy));
   const isBeside = useStore(layout, (value) => value[name]);
-  const isOver = useStore(layout, ({ over }) => over === name);
+  const isOver = useStore(layout, ({ over }) => over === name && isThere(name, chosen));
   return { isOpen: isBeside ? isChosen : isOver, isOver: !isBeside && isOver };
 }
+
+// Whether there is room for something at the right of the conversation.
+export const useIsBeside = (): boolean => useStore(layout, ({ inspector }) => inspector);
 
 // Shows a region, or takes it away.
 export function toggle(name: RegionName): void {
   const { over, [name]: isBeside, isRoomy } = layout.get();
-  if (isBeside) settings.set({ [name]: !isChosenNow(settings.get()[name], isRoomy) });
+  if (!isThere(name, settings.get())) return;
+  if (isBeside) settings.set({ [name]: !isChosenNow(name, settings.get(), isRoomy) });
   else layout.set({ over: over === name ? null : name });
 }
 

@@ -2,6 +2,7 @@
 
 import { LANGUAGES, languageOf, type Language } from "./language";
 import { writeStored, readStoredJson } from "./browser-storage";
+import { pageSettings } from "./page-settings";
 import { createStore, useStore } from "./store";
 import { isTraceAddress } from "./trace-address";
 
@@ -20,6 +21,10 @@ export interface Settings {
   /** null: as the screen has room. */
   readonly inspector: boolean | null;
   readonly detail: Detail;
+  /** What developers need is shown: the inspector, webhooks, cron expressions. null: as the server has it. */
+  readonly developer: boolean | null;
+  /** What is done while the reader is elsewhere is told by the browser. */
+  readonly notify: boolean;
   /** Of new chats; null: the server's. */
   readonly model: string | null;
   /** Of a trace in the reader's own dashboard, with `{trace_id}` in it; empty: none. */
@@ -27,13 +32,17 @@ export interface Settings {
 }
 
 const STORED_AS = "gateway.settings";
-const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", model: null, traceAddress: "" };
+const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", developer: null, notify: false, model: null, traceAddress: "" };
 
 export const settings = createStore<Settings>(read());
 
 export function useSettings<S>(select: (value: Settings) => S): S {
   return useStore(settings, select);
 }
+
+export const isDeveloperNow = ({ developer }: Settings = settings.get()): boolean => developer ?? pageSettings.developer;
+
+export const useIsDeveloper = (): boolean => useSettings(isDeveloperNow);
 
 export function useLanguage(): Language {
   return useSettings(languageNow);
@@ -68,6 +77,8 @@ function read(): Settings {
     sidebar: typeof stored.sidebar === "boolean" ? stored.sidebar : DEFAULTS.sidebar,
     inspector: typeof stored.inspector === "boolean" ? stored.inspector : DEFAULTS.inspector,
     detail: DETAILS.find((each) => each === stored.detail) ?? DEFAULTS.detail,
+    developer: typeof stored.developer === "boolean" ? stored.developer : DEFAULTS.developer,
+    notify: stored.notify === true,
     model: typeof stored.model === "string" ? stored.model : DEFAULTS.model,
     traceAddress: typeof stored.traceAddress === "string" && isTraceAddress(stored.traceAddress) ? stored.traceAddress : DEFAULTS.traceAddress,
   };

@@ -31,8 +31,9 @@ export interface Live {
 
 // In a replay the fields of `Live` are those of what is played, and nothing can be sent, decided or changed.
 export interface AppState extends Live {
-  /** Of a replay: the session itself, which goes on beside it. `recording`: the title of a file, of which nothing is sent. */
-  readonly replay: { readonly live: Live; readonly recording: string | null } | null;
+  /** Of a replay: the session itself, which goes on beside it. `recording`: the title of a file, of which nothing is sent;
+   * `pictures`: those that came with it, as addresses by their references. */
+  readonly replay: { readonly live: Live; readonly recording: string | null; readonly pictures?: Readonly<Record<string, string>> } | null;
   readonly place: Place;
   readonly health: Health | null;
   /** The key dialog is open. */
@@ -123,6 +124,7 @@ export async function signOut(isSignedIn: boolean): Promise<void> {
   }) : "/";
   writeStored(KEY, null, "tab");
   for (const name of storedNames("gateway.")) if (!ABOUT_THE_BROWSER.includes(name)) writeStored(name, null);
+  for (const name of storedNames("gateway.", "tab")) writeStored(name, null, "tab");
   location.replace(address === "/" ? location.pathname + location.search : address);
 }
 

@@ -35,6 +35,7 @@ from gateway.errors import (
     TurnInProgress,
 )
 from gateway.events.envelope import StoredEvent
+from gateway.thinking_in_text import without_thinking
 
 Json = dict[str, Any]
 
@@ -179,7 +180,7 @@ class TaskStream:
 
     def _answer(self) -> Json:
         text: str = "".join(orjson.loads(text) for _, text in self._texts)
-        return {"artifactId": ANSWER, "parts": [{"text": text}]}
+        return {"artifactId": ANSWER, "parts": [{"text": without_thinking(text)}]}
 
     def _question(self, began: TurnBegan) -> Json:
         attached = began.data.get("attachments", ())
@@ -189,7 +190,7 @@ class TaskStream:
             "messageId": name,
             **self._named,
             "role": "ROLE_USER",
-            "parts": [{"text": began.data["input"]}, *files],
+            "parts": [*([{"text": text}] if (text := began.data["input"]) or not files else []), *files],
         }
 
     def _file(self, artifact: Data) -> Json:

@@ -71,7 +71,8 @@ class ClientMessages:
 def user_message(began: TurnBegan) -> Message:
     """The message that began a turn. Its files are artifacts, which the page may load."""
     text, files = began.data["input"], began.data.get("attachments", ())
-    content = [*map(_file, files), {"type": "text", "text": text}] if files else text
+    words = [{"type": "text", "text": text}] if text else []
+    content = [*map(_file, files), *words] if files else text
     return {
         "id": began.data.get("client_message_id", began.turn_id + USER),
         "role": "user",

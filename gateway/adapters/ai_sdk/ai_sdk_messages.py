@@ -34,7 +34,8 @@ def user_message(began: TurnBegan) -> UiMessage:
         for each in began.data.get("attachments", ())
     ]
     name = began.data.get("client_message_id", began.turn_id + USER)
-    return {"id": name, "role": "user", "parts": [*files, {"type": "text", "text": began.data["input"]}]}
+    words = [{"type": "text", "text": text}] if (text := began.data["input"]) or not files else []
+    return {"id": name, "role": "user", "parts": [*files, *words]}
 
 
 class AssistantMessage:

@@ -25,6 +25,7 @@ from gateway.adapters.turn_parts import (
     CallMade,
     Closed,
     Grew,
+    ModelAnswered,
     Noted,
     Opened,
     Part,
@@ -53,6 +54,7 @@ class _Message:
         self._shows_calls = shows_calls
         self._usage = AnswerUsage()
         self._step = 0
+        self._stopped_at: str | None = None
 
     def _about(self) -> Json:
         """Of a turn that waited each answer has an id: programs keep messages by them."""
@@ -62,7 +64,9 @@ class _Message:
     def _count(self, part: Part) -> None:
         self._usage.count(part)
         if isinstance(part, StepBegan):
-            self._step = part.number
+            self._step, self._stopped_at = part.number, None
+        elif isinstance(part, ModelAnswered):
+            self._stopped_at = part.data.get("stop_sequence")
 
     def _called(self, part: Part) -> Sequence[Json]:
         return [*called(self._turn_id, part)] if self._shows_calls else ()
@@ -73,6 +77,10 @@ class _Message:
         asks = asks_approval(waits_for, self._page)
         calls = [tool_use(self._turn_id, each.call) for each in waits_for if isinstance(each, CallMade)]
         return [*([text_block(asks)] if asks else []), *calls], "tool_use" if calls else "end_turn"
+
+    def _stops(self, reason: str) -> Json:
+        is_told = reason == "stop_sequence"
+        return {"stop_reason": reason, "stop_sequence": self._stopped_at if is_told else None}
 
     def _used(self, ended: TurnEnded | None) -> Json:
         return usage_of(self._usage.of(ended), self._estimate)
@@ -181,8 +189,7 @@ class AnthropicMessageStream(_Message):
         return _frame("content_block_stop", {"index": self._index - 1})
 
     def _end(self, reason: str, ended: TurnEnded | None) -> Iterator[bytes]:
-        delta = {"stop_reason": reason, "stop_sequence": None}
-        yield _frame("message_delta", {"delta": delta, "usage": self._used(ended)})
+        yield _frame("message_delta", {"delta": self._stops(reason), "usage": self._used(ended)})
         yield _frame("message_stop", {})
 
 
@@ -258,7 +265,7 @@ class WholeMessage(_Message):
         self._blocks[f"block-{len(self._blocks)}"] = block
 
     def _end(self, reason: str, ended: TurnEnded | None) -> None:
-        self._message |= {"stop_reason": reason, "stop_sequence": None, "usage": self._used(ended)}
+        self._message |= {**self._stops(reason), "usage": self._used(ended)}
 
 
 def _frame(kind: str, data: Json) -> bytes:

@@ -17,6 +17,7 @@ from gateway.adapters.turn_parts import (
     Waiting,
 )
 from gateway.errors import GatewayError
+from gateway.thinking_in_text import without_thinking
 
 
 class ChatAnswer:
@@ -31,7 +32,7 @@ class ChatAnswer:
 
     @property
     def text(self) -> str:
-        return "\n\n".join(filter(None, map("".join, self._texts.values())))
+        return "\n\n".join(filter(None, (without_thinking("".join(each)) for each in self._texts.values())))
 
     def encode(self, parts: Sequence[Part]) -> bytes:
         for part in parts:

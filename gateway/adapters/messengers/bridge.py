@@ -182,16 +182,15 @@ class Bridge:
         files = [await self._keep_file(client, each) for each in received.files]
         attachments = [{"ref": each} for each in files]
         attachments += [{"name": "thread.md", "text": before}] if before else []
-        text = received.text or " ".join(f"[{each.name}]" for each in received.files)
         given = {"client_message_id": received.id, "on_conflict": "queue", "attachments": attachments}
         try:
-            await client.start_turn(thread.session_id, text, **given)
+            await client.start_turn(thread.session_id, received.text, **given)
         except RequestRefused as error:
             if error.code not in _NOT_FOUND:
                 raise
             thread = await self._begin(received, client, received.id)  # it was deleted
             await self._follow(received.place)
-            await client.start_turn(thread.session_id, text, **given)
+            await client.start_turn(thread.session_id, received.text, **given)
 
     async def _keep_file(self, client: AsyncGatewayClient, file: RemoteFile) -> str:
         """The reference of the artifact that has its content."""

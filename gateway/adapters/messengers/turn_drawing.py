@@ -26,6 +26,7 @@ from gateway.adapters.turn_parts import (
 from gateway.client import Frame
 from gateway.events.envelope import StoredEvent
 from gateway.messages import cut_off
+from gateway.thinking_in_text import without_thinking
 
 MAX_MESSAGES = 20
 """Messages of one turn; the rest of a longer answer is in its session."""
@@ -104,7 +105,7 @@ class TurnDrawing:
         for name, item in self._items.items():
             if name not in self._texts:
                 yield item
-            elif text := "".join(self._texts[name]).lstrip("\n").rstrip():
+            elif text := without_thinking("".join(self._texts[name])).lstrip("\n").rstrip():
                 yield AnswerText(text)
 
     def _take(self, part: Part) -> None:

@@ -24,6 +24,7 @@ from gateway.adapters.turn_parts import (
     Waiting,
 )
 from gateway.errors import GatewayError
+from gateway.thinking_in_text import without_thinking
 
 Json = dict[str, Any]
 
@@ -185,7 +186,8 @@ class WholeCompletion(_Completion):
             for each, is_kind in self._kinds.items()
             if is_kind == kind and each in self._texts
         )
-        return "\n\n".join("".join(pieces) for pieces in spans)
+        texts = map("".join, spans)
+        return "\n\n".join(map(without_thinking, texts) if kind == "text" else texts)
 
     def body(self) -> bytes:
         message: Json = {"role": "assistant", "content": self.text() or None, "refusal": None}

@@ -28,10 +28,10 @@ def binary_form(_content: ArtifactContent, measured: Measured) -> Compact:
     if not measured.size:
         return Compact("Nothing: it is empty")
     begins = f"Begins with (hex): {measured.head[:_SHOWN].hex(' ')}"
-    found = format_of(measured.head)
+    found = format_of(measured.head, measured.tail)
     if found is UTF_16:
         return Compact(f"Text in UTF-16, not UTF-8\n{_CONVERT.format('UTF-16')}\n{begins}")
-    if found is UNKNOWN and _may_be_text(measured.head):
+    if is_unknown_encoding(measured.head):
         first = "No UTF-8: perhaps text in another encoding, such as GBK"
         return Compact(f"{first}\n{_CONVERT.format('GBK')}\n{begins}")
     if found.mime.startswith("image/"):
@@ -42,7 +42,9 @@ def binary_form(_content: ArtifactContent, measured: Measured) -> Compact:
 _CONVERT = "To read it as text, keep it converted to UTF-8 (iconv -f {} -t UTF-8)"
 
 
-def _may_be_text(head: bytes) -> bool:
-    """Whether no byte is a control character, as none is in texts of GBK, Big5, Shift-JIS and Latin-1."""
+def is_unknown_encoding(head: bytes) -> bool:
+    """Whether what begins so, and is no UTF-8, seems to be a text: it has the mark of UTF-16, or no control
+    characters, as texts in GBK, Big5, Shift-JIS and Latin-1 have none."""
     looked_at = head[:_LOOKED_AT]
-    return looked_at.translate(None, _CONTROLS) == looked_at
+    found = format_of(head)
+    return found is UTF_16 or (found is UNKNOWN and looked_at.translate(None, _CONTROLS) == looked_at)

@@ -6,7 +6,7 @@ import orjson
 
 from gateway.artifacts.content import Measured
 from gateway.artifacts.kinds.languages import language_of, suffix_of
-from gateway.artifacts.kinds.magic import format_of
+from gateway.artifacts.kinds.magic import UNKNOWN, format_of
 from gateway.artifacts.kinds.tables import head_text, looks_like_a_table, table_of
 from gateway.storage.artifacts import Kind
 
@@ -31,10 +31,10 @@ _MARKUP = re.compile(r"^(?:##|```)|\]\(", re.MULTILINE)
 def kind_of(measured: Measured, name: str | None, mime: str | None) -> tuple[Kind, str]:
     """The kind of a content and a mime type without parameters that claims no more than is known: code of any
     language is text/plain. `name` and `mime` are what its source declared, of any form."""
-    found = format_of(measured.head)
+    found = format_of(measured.head, measured.tail)
     if found.mime == "application/pdf" and b"%%EOF" in measured.tail:
         return "pdf", found.mime
-    if measured.lines is None:
+    if measured.lines is None or (measured.damaged and found is not UNKNOWN):
         return ("image" if found.mime in IMAGES else "binary"), found.mime
     return _text_kind(measured, name, plain_mime(mime))
 
@@ -49,7 +49,7 @@ def _text_kind(measured: Measured, name: str | None, mime: str | None) -> tuple[
     text, suffix = head_text(measured), suffix_of(name)
     table = table_of(measured)
     kind: Kind = "text"
-    if _is_json(measured):
+    if not measured.damaged and _is_json(measured):
         kind = "json"
     elif suffix in _MARKDOWN or mime == "text/markdown":
         kind = "markdown"

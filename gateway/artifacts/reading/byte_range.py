@@ -2,7 +2,7 @@
 
 import re
 
-from gateway.artifacts.reading.chunks import ContentChunks, is_inside
+from gateway.artifacts.reading.chunks import ContentChunks, is_inside, readable, size_of_text, text_of
 from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fitting
 from gateway.artifacts.reading.selector import Bytes
 from gateway.errors import InvalidRequest
@@ -12,7 +12,6 @@ _MAX_DUMPED = MAX_BYTES // 64 * _ROW  # a row has 67 characters
 _NO_TEXT = re.compile(
     "[\udc80-\udcff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )  # invalid bytes as surrogates; controls
-_INVALID = re.compile("[\udc80-\udcff]")
 
 
 async def read_bytes(chunks: ContentChunks, selector: Bytes, most_tokens: int) -> ContentPart:
@@ -50,12 +49,12 @@ async def read_bytes(chunks: ContentChunks, selector: Bytes, most_tokens: int) -
 async def _in_characters(chunks: ContentChunks, first: int, data: bytes) -> tuple[int, bytes]:
     """The characters that begin in `data`, which lies at `first`; if none does, the one it is a part of."""
     inside = next((at for at, byte in enumerate(data[:4]) if not is_inside(byte)), len(data))
-    if inside == len(data):
-        before = await chunks.slice(max(0, first - 3), first)
-        back = next(at for at, byte in enumerate(reversed(before), 1) if not is_inside(byte))
-        first, data = first - back, before[-back:] + data
-    else:
+    if inside < len(data):
         first, data = first + inside, data[inside:]
+    elif len(data) < 4:
+        before = await chunks.slice(max(0, first - 3), first)
+        back = next((at for at, byte in enumerate(reversed(before), 1) if not is_inside(byte)), 0)
+        first, data = first - back, before[len(before) - back :] + data
     after = await chunks.slice(first + len(data), first + len(data) + 3)
     more = next((at for at, byte in enumerate(after) if not is_inside(byte)), len(after))
     return first, data + after[:more]
@@ -63,13 +62,12 @@ async def _in_characters(chunks: ContentChunks, first: int, data: bytes) -> tupl
 
 def _shown(data: bytes, first: int, most_tokens: int, *, is_text: bool) -> tuple[str, int, str | None]:
     """What fits of it as text or as a dump, how many bytes that are, and the remark on it."""
-    # Each byte that is no UTF-8 becomes one surrogate, so that what fits can be counted in bytes again.
-    text = data.decode("utf-8", "surrogateescape")
+    text = text_of(data)
     if is_text or ("\0" not in text and len(_NO_TEXT.findall(text)) * 10 <= len(text)):
-        shown = _INVALID.sub("\ufffd", text)
+        shown = readable(text)
         kept = fitting(shown, most_tokens)
         remark = None if shown == text else "Bytes that are no UTF-8 are shown as \ufffd."
-        return shown[:kept], len(text[:kept].encode("utf-8", "surrogateescape")), remark
+        return shown[:kept], size_of_text(text[:kept]), remark
     rows = [_row(data[at : at + _ROW], first + at) for at in range(0, min(len(data), _MAX_DUMPED), _ROW)]
     dump = "\n".join(rows) + "\n"
     dump = dump[: dump.rindex("\n", 0, fitting(dump, most_tokens))]

@@ -1,5 +1,6 @@
 """Bytes of a content at any place, and where its lines begin, with at most two chunks in memory."""
 
+import re
 from collections import OrderedDict
 
 from gateway.artifacts.artifact_store import ArtifactStore
@@ -81,6 +82,26 @@ def nth_end(data: bytes, count: int) -> int:
         else:
             high = middle
     return high
+
+
+def text_of(data: bytes) -> str:
+    """Text in which each byte that is no UTF-8 is one surrogate, so that places can be counted in bytes again
+    (`size_of_text`); `readable` before anybody reads it."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def size_of_text(text: str) -> int:
+    """Bytes of what `text_of` gave, or of a part of it."""
+    return len(text.encode("utf-8", "surrogateescape"))
+
+
+def readable(text: str) -> str:
+    """What `text_of` gave, of the same length, with a mark in the place of each byte that is no UTF-8 and of
+    each NUL."""
+    return _DAMAGED.sub("\ufffd", text)
+
+
+_DAMAGED = re.compile("[\udc80-\udcff\0]")
 
 
 def is_inside(byte: int) -> bool:

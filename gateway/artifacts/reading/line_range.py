@@ -1,6 +1,13 @@
 """Lines of a text: `lines=1-50`."""
 
-from gateway.artifacts.reading.chunks import ContentChunks, nth_end, whole_characters
+from gateway.artifacts.reading.chunks import (
+    ContentChunks,
+    nth_end,
+    readable,
+    size_of_text,
+    text_of,
+    whole_characters,
+)
 from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fitting
 from gateway.artifacts.reading.selector import LineRange
 from gateway.errors import InvalidRequest
@@ -17,18 +24,20 @@ async def read_lines(chunks: ContentChunks, selector: LineRange, most_tokens: in
     data = whole_characters(await chunks.slice(start, start + MAX_BYTES + 4))
     if data.count(b"\n") > last - first:
         data = data[: nth_end(data, last - first + 1)]
-    text = data.decode()
+    text = text_of(data)
     # What ends before the last line was wanted has more than MAX_BYTES, so it never fits whole.
-    if (kept := fitting(text, most_tokens)) == len(text):
+    if (kept := fitting(readable(text), most_tokens)) == len(text):
         following = span(last + 1, min(total, 2 * last - first + 1)) if last < total else None
         return ContentPart("lines", _plain(text), first, last, total, following)
     text = text[:kept]
     if ends := text.count("\n"):
         shown = text[: text.rindex("\n")]
         return ContentPart("lines", _plain(shown), first, first + ends - 1, total, span(first + ends, last))
-    end, there = await chunks.next_line(start), len(text.encode())
+    end, there = await chunks.next_line(start), size_of_text(text)
     remark = f"Line {first:,} has {end - start:,} bytes; these are the first {there:,} of them."
-    return ContentPart("lines", text, first, first, total, f"bytes={start + there}-{end - 1}", remark)
+    return ContentPart(
+        "lines", readable(text), first, first, total, f"bytes={start + there}-{end - 1}", remark
+    )
 
 
 def bounded(chunks: ContentChunks, selector: LineRange) -> tuple[int, int]:
@@ -53,4 +62,4 @@ def span(first: int, last: int) -> str:
 
 def _plain(text: str) -> str:
     """Without the end of the last line, and without CR at line ends."""
-    return text.replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
+    return readable(text).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")

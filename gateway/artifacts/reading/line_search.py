@@ -5,7 +5,7 @@ import codecs
 from dataclasses import dataclass
 from itertools import count, pairwise
 
-from gateway.artifacts.reading.chunks import ContentChunks
+from gateway.artifacts.reading.chunks import ContentChunks, size_of_text
 from gateway.artifacts.reading.line_range import bounded, span
 from gateway.artifacts.reading.part import ContentPart, fits
 from gateway.artifacts.reading.selector import LineSearch
@@ -112,7 +112,7 @@ class _Scan:
         self._line, self._at = line, at
         self._rest = ""
         self._has_matched = False  # the line at the beginning of the rest
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
 
     def take(self, piece: bytes) -> None:
         for start in range(0, len(piece), _STEP):
@@ -140,7 +140,7 @@ class _Scan:
 
     def _pass(self, text: str, place: int, to: int) -> int:
         self._line += text.count("\n", place, to)
-        self._at += len(text[place:to].encode())
+        self._at += size_of_text(text[place:to])
         return to
 
     def _note(self) -> None:

@@ -237,7 +237,8 @@ class Printed:
             ended = self._ended or {}
             said = {"id": f"msg_{uuid4().hex}", "type": "message", "model": self._model}
             said |= {"content": self._content, "stop_reason": ended.get("stop_reason")}
-            self._message("assistant", {**said, "stop_sequence": None, "usage": ended.get("usage") or {}})
+            said |= {"stop_sequence": ended.get("stop_sequence"), "usage": ended.get("usage") or {}}
+            self._message("assistant", said)
         self._content, self._ended = [], None
 
     def _message(self, role: Literal["assistant", "user"], message: dict[str, Any]) -> None:

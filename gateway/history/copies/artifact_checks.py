@@ -1,6 +1,5 @@
 """Checks the artifacts of a copy: all of their contents are there, and match their rows."""
 
-import codecs
 import hashlib
 from base64 import b64decode, b64encode
 from binascii import Error
@@ -10,6 +9,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from gateway.artifacts.content import TextCheck
 from gateway.errors import BadImport
 from gateway.history.copies.line_reader import ExportLines, demand
 from gateway.storage.artifacts import CHUNK, TEXTS
@@ -29,7 +29,7 @@ class _Content:
     parts: int = 0
     line_ends: int = 0
     ends_in_line: bool = False
-    text: codecs.IncrementalDecoder | None = field(default_factory=codecs.getincrementaldecoder("utf-8"))
+    text: TextCheck = field(default_factory=TextCheck)
 
     def take(self, data: bytes) -> None:
         artifact = self.of
@@ -44,8 +44,7 @@ class _Content:
         self.parts += 1
         self.line_ends += line_ends
         self.ends_in_line = not data.endswith(b"\n")
-        if self.text is not None and not _goes_on(self.text, data, last=not whole):
-            self.text = None
+        self.text.take(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class CheckedArtifacts:
         artifact, self._open = content.of, None
         demand(content.parts == len(artifact.chunks), f"parts of {artifact.ref} are missing")
         demand(content.digest.hexdigest() == artifact.sha256, f"the content of {artifact.ref} is another")
-        lines = content.line_ends + content.ends_in_line if content.text is not None else None
+        lines = content.line_ends + content.ends_in_line if content.text.is_text() else None
         self._known[artifact.sha256] = known = _Known(artifact.size, lines, artifact.chunks)
         _check(artifact, known)
 
@@ -139,11 +138,3 @@ def _decoded(data: object) -> bytes:
         raise BadImport("The data is no base64.") from None
     demand(b64encode(decoded).decode() == data, "the data is no base64")
     return decoded
-
-
-def _goes_on(text: codecs.IncrementalDecoder, data: bytes, *, last: bool) -> bool:
-    try:
-        text.decode(data, final=last)
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in data

@@ -34,6 +34,7 @@ class _Maker(_Form):
     model: str
     answered: str = ""
     endpoint: str = ""
+    in_text: bool = False
 
 
 class _Recalled(BaseModel):

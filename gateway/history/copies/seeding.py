@@ -23,11 +23,13 @@ from gateway.storage.sessions.copies import (
     Copies,
     EventCopy,
     Incoming,
+    InstructionsCopy,
     MessageCopy,
     Moment,
     SessionCopy,
     TurnCopy,
 )
+from gateway.storage.turns.instructions import digest_of
 
 PIECE = 16_384
 """Characters of one `text` event, as of a model's answer."""
@@ -35,12 +37,14 @@ PIECE = 16_384
 
 @dataclass(frozen=True, slots=True)
 class SeededTurn:
-    """A message of the user with its files, and the answer ("": none)."""
+    """A message of the user with its files, and the answer ("": none). `at` is when it was sent, in Unix
+    milliseconds; None: when the session was made."""
 
     id: str
     input: str
     answer: str
     attachments: tuple[Attached, ...] = ()
+    at: int | None = None
 
 
 async def seed_session(
@@ -53,10 +57,11 @@ async def seed_session(
     orphans: Orphans,
     quota: int,
     session_quota: int | None = None,
+    instructions: str | None = None,
 ) -> SessionRow:
     """Adds the session `row`, which is new, with these turns; their tokens and cost are unknown. With very
-    many of them it is an archived one. `model` is the one of its next turns unless they name another. Must
-    not be cancelled, as `import_session`.
+    many of them it is an archived one. `instructions` are for the turns after them; `model` is theirs unless
+    they name another. Must not be cancelled, as `import_session`.
 
     Raises:
         errors.Conflict, errors.ArtifactsFull, errors.SessionsFull: see `Copies.add`.
@@ -79,7 +84,7 @@ async def seed_session(
         carried=None,
         prefix_hash=None,
         role_id=row.role_id,
-        instructions=None,
+        instructions=digest_of(instructions) if instructions else None,
         branch=None,
     )
     incoming = Incoming(
@@ -90,6 +95,9 @@ async def seed_session(
         seeded=True,
         said=sum(len(each.input.encode()) + len(each.answer.encode()) for each in turns),
         session_quota=session_quota,
+        instructions=[InstructionsCopy.model_construct(digest=digest_of(instructions), text=instructions)]
+        if instructions
+        else (),
     )
     size = sum(len(each.body) for each in seeding.events) * 2
     if len(seeding.events) + len(seeding.messages) <= MAX_ROWS and size <= MAX_ROWS_SIZE:
@@ -117,12 +125,14 @@ class _Seeding:
         self.began: dict[str, int] = {}
         self._session_id = session_id
         self._model = model
-        self._at = at
+        self._at = self._began = at
 
     def take(self, turn: SeededTurn) -> None:
         first, iterations = len(self.events) + 1, int(bool(turn.answer))
+        self._at = self._began if turn.at is None else turn.at
         self.began[turn.id] = len(self.messages)
-        self._say(turn.id, [*map(attached_block, turn.attachments), text_block(turn.input)])
+        words = [text_block(turn.input)] if turn.input.strip() else []
+        self._say(turn.id, [*map(attached_block, turn.attachments), *words])
         self._emit(turn, self._start(turn))
         if turn.answer:
             self._say(turn.id, [text_block(turn.answer)], answers=True)
@@ -148,8 +158,7 @@ class _Seeding:
                 iterations=iterations,
                 usage=None,
                 cost=None,
-                attachments=[Attachment.model_construct(**each.model_dump()) for each in turn.attachments]
-                or None,
+                attachments=[Attachment.trusted(each.model_dump()) for each in turn.attachments] or None,
                 instructions=None,
                 branch=0,
                 parent=None,

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from gateway.history.thinking_reader import said_by
 from gateway.lexical import estimate_tokens
 from gateway.messages import Block
 from gateway.storage.messages import StoredMessage
@@ -40,7 +41,8 @@ def write_out(messages: Sequence[StoredMessage]) -> list[DialogueEntry]:
     names: dict[str, str] = {}
     entries: list[DialogueEntry] = []
     for stored in messages:
-        parts = [part for block in stored.message.content for part in _parts(stored, block, names)]
+        said = said_by(stored.message, stored.message)
+        parts = [part for block in said.content for part in _parts(stored, block, names)]
         if parts:
             text = "\n".join(parts)
             entries.append(DialogueEntry(stored, text, estimate_tokens(text) + 1))

@@ -12,7 +12,7 @@ from typing import Any
 from gateway.history.summaries.kept_facts import complete
 from gateway.history.summaries.summary import Reference, SessionSummary, to_markdown
 from gateway.lexical import estimate_tokens, tokens
-from gateway.messages import Block, shortened
+from gateway.messages import Block, shortened, texts_of
 from gateway.storage.messages import StoredMessage
 from gateway.tools.base import KEPT_ASIDE, MANAGE_MEMORY
 
@@ -158,10 +158,8 @@ def _texts_of(messages: Sequence[StoredMessage], role: str) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _texts(item: StoredMessage) -> Iterator[str]:
-    for block in item.message.content:
-        if block["type"] == "text" and block["text"].strip():
-            yield block["text"]
+def _texts(item: StoredMessage) -> list[str]:
+    return [text for text in texts_of(item.message) if text.strip()]
 
 
 def _saved_in(messages: Sequence[StoredMessage], forgotten: Collection[str]) -> Iterator[str]:

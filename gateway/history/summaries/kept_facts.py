@@ -8,7 +8,7 @@ from gateway.history.summaries.dialogue import call_name
 from gateway.history.summaries.listed_artifacts import others
 from gateway.history.summaries.summary import Reference, SessionSummary, to_markdown
 from gateway.lexical import estimate_tokens, tokens
-from gateway.messages import Block
+from gateway.messages import Block, texts_of
 from gateway.storage.messages import StoredMessage
 
 MAX_IDENTIFIERS = 60
@@ -90,7 +90,7 @@ def _with_identifiers(summary: SessionSummary, found: Sequence[str], most_tokens
 
 def _identifiers(messages: Sequence[StoredMessage], previous: SessionSummary | None) -> Iterator[str]:
     yield from previous.identifiers if previous else ()
-    texts = [(item, text) for item in messages for text in _texts(item)]
+    texts = [(item, text) for item in messages for text in texts_of(item.message)]
     for by_user in (True, False):
         for item, text in texts:
             if (item.message.role == "user") == by_user:
@@ -111,12 +111,6 @@ def _limits_in(text: str) -> Iterator[str]:
     for sentence in re.split(r"[\n。！？!?;；]|\.\s", text[:_SCANNED]):
         if _CONSTRAINT.search(sentence):
             yield from (match[0].strip() for match in _AMOUNT.finditer(sentence))
-
-
-def _texts(item: StoredMessage) -> Iterator[str]:
-    for block in item.message.content:
-        if block["type"] == "text":
-            yield block["text"]
 
 
 def _failures(messages: Sequence[StoredMessage], previous: SessionSummary | None) -> list[str]:

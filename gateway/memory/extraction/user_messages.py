@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateway.lexical import estimate_tokens
 from gateway.memory.assents import is_assent
 from gateway.memory.validation import clean
-from gateway.messages import Message
+from gateway.messages import Message, texts_of
 from gateway.storage.messages import StoredMessage
 from gateway.tools.policy import heard_in
 from gateway.tools.wrapping import WRAPPER_TAGS
@@ -160,4 +160,4 @@ def _lines(position: int, role: str, text: str, limit: int) -> Iterator[str]:
 
 
 def _texts(message: Message) -> str:
-    return "\n".join(block["text"] for block in message.content if block["type"] == "text")[:MAX_TEXT]
+    return "\n".join(texts_of(message))[:MAX_TEXT]

@@ -16,7 +16,7 @@ from gateway.storage.turns import Accepted, TurnRow
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The decision about a call, by whom (a user id) and when. `arguments` replace those the model gave,
-    `reason` is for the model."""
+    `reason` is for the model. `key_id` names the key that they came with; it is kept with a grant alone."""
 
     decision: Decision
     by: str
@@ -24,6 +24,7 @@ class Verdict:
     scope: Scope = "once"
     reason: str | None = None
     arguments: dict[str, Any] | None = None
+    key_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,15 @@ class ApprovalRow:
 @dataclass(frozen=True, slots=True)
 class Grant:
     """A tool that `owner` allowed to run without asking: in one session, or (None) in all of them; as it said
-    of itself then (`tool_digest`; None: it is not known what that was)."""
+    of itself then (`tool_digest`; None: it is not known what that was). It ends with the key `key_id`, if
+    they came with one."""
 
     owner: str
     tool: str
     session_id: str | None
     at: int
     tool_digest: str | None = None
+    key_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +143,9 @@ class ApprovalRequests(Protocol):
 
     async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
         """Stores the decision, with the grant that its scope means: for what the tool said of itself when it
-        was asked about, in the place of one for something else. The row as it is now, and the turn when this
-        was what it was suspended for: it is the caller's from then on. The same decision again (with its
-        scope and arguments) changes nothing.
+        was asked about, in the place of one for something else, or of one that rests on a key. The row as it
+        is now, and the turn when this was what it was suspended for: it is the caller's from then on. The
+        same decision again (with its scope and arguments) changes nothing.
 
         Raises:
             errors.Conflict: it was decided otherwise, it has expired, or its turn is over.

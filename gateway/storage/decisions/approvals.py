@@ -78,6 +78,7 @@ GRANT = Prepared(
         session_id=bindparam("session_id"),
         created_at=bindparam("at"),
         tool_digest=bindparam("tool_digest"),
+        key_id=bindparam("key_id"),
     )
 )
 UNGRANT = Prepared(delete(tool_grants).where(tool_grants.c.number == bindparam("number")))
@@ -204,7 +205,8 @@ def decide(
     )
     if verdict.decision == "approved" and verdict.scope != "once":
         session_id = row.session_id if verdict.scope == "session" else None
-        _grant(connection, Grant(verdict.by, row.name, session_id, verdict.at, found.tool_digest))
+        digest, key_id = found.tool_digest, verdict.key_id
+        _grant(connection, Grant(verdict.by, row.name, session_id, verdict.at, digest, key_id))
     decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     assert decided is not None
     return decided, wake(connection, replica, row.turn_id)
@@ -228,7 +230,7 @@ def _grant(connection: Connection, new: Grant) -> None:
     for number, *row in GRANTS.all(connection, owner=new.owner, tool=new.tool):
         known = Grant(*row)
         if known.session_id == new.session_id:
-            if known.tool_digest == new.tool_digest:
+            if known.tool_digest == new.tool_digest and known.key_id in (None, new.key_id):
                 return
             UNGRANT.run(connection, number=number)
     GRANT.run(connection, **asdict(new))

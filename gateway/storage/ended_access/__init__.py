@@ -1,6 +1,7 @@
 """The contract of storage for access that has ended: what was begun with a key or a sign-in ends with it.
 
-    a key is revoked, or expires ──▶ its open turns are asked to stop, its schedules paused, its webhooks off
+    a key is revoked, or expires ──▶ its open turns are asked to stop, its schedules paused, its webhooks off,
+                                     its grants removed
     a sign-in ends, or expires   ──▶ its open turns are asked to stop
 
 in the transaction that ends it, with a signal `revoked` to all processes. What is open in one of them, as a
@@ -18,17 +19,18 @@ from gateway.storage.turns import TurnRow
 KEY_REVOKED = "key_revoked"
 """Why a schedule is paused, or a webhook off: the key that it was made with was revoked, or has expired."""
 MAX_ENDED = 500
-"""Turns, schedules and webhooks, of each, that end in one transaction: the others are still used."""
+"""Turns, schedules, webhooks and grants, of each, that end in one transaction: the others are still used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What ended with a key or a sign-in: open turns, which were asked to stop, schedules as they are now,
-    ids of webhooks."""
+    ids of webhooks, tools that had been granted."""
 
     turns: Sequence[TurnRow] = ()
     schedules: Sequence[ScheduleRow] = ()
     webhooks: Sequence[str] = ()
+    grants: Sequence[str] = ()
 
 
 class Overdue(NamedTuple):
@@ -67,13 +69,14 @@ class EndedAccess(Protocol):
         ...
 
     async def still_used(self) -> Sequence[Overdue]:
-        """Revoked keys with an open turn, an active schedule or a webhook that is on; sign-ins that are not
-        there with an open turn. At most some."""
+        """Revoked keys with an open turn, an active schedule, a webhook that is on or a grant; sign-ins that
+        are not there with an open turn. At most some."""
         ...
 
     async def unlisted(self, names: Collection[str], before: int) -> Sequence[Overdue]:
         """Keys that are neither stored nor among these `names`, those of the settings, of which there is an
-        open turn, an active schedule or a webhook that is on, made before that time. At most some."""
+        open turn, an active schedule, a webhook that is on or a grant, made before that time. At most
+        some."""
         ...
 
     async def end_unlisted(self, key_id: str, now: int) -> Ended:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    true,
     update,
 )
 
@@ -19,7 +20,16 @@ from gateway.storage.database import Prepared, Store, reads, send, writes
 from gateway.storage.ended_access import KEY_REVOKED, MAX_ENDED, Ended, Held, Overdue
 from gateway.storage.replica_signals import Signal
 from gateway.storage.schedules.results import SCHEDULES
-from gateway.storage.schema import RUNNING, WAITING, api_keys, schedules, sign_ins, turns, webhooks
+from gateway.storage.schema import (
+    RUNNING,
+    WAITING,
+    api_keys,
+    schedules,
+    sign_ins,
+    tool_grants,
+    turns,
+    webhooks,
+)
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.cancellation import request_cancel
 from gateway.storage.turns.rows import TURNS, turn_of
@@ -29,7 +39,7 @@ ASKED_AT_ONCE = 500
 MAX_OVERDUE = 100
 """Of each kind, in one look."""
 
-_k, _i, _t, _s, _w = api_keys.c, sign_ins.c, turns.c, schedules.c, webhooks.c
+_k, _i, _t, _s, _w, _g = api_keys.c, sign_ins.c, turns.c, schedules.c, webhooks.c, tool_grants.c
 _NOW, _IDLE, _OF = bindparam("now"), bindparam("idle_since"), bindparam("of")
 _open = or_(_t.status == RUNNING, _t.status == WAITING)
 _active = _s.status == literal_column("'active'", Text)
@@ -55,6 +65,8 @@ WEBHOOKS_OF_KEY = Prepared(select(_w.id).where(_w.disabled_at.is_(None), _w.key_
 DISABLE = Prepared(
     update(webhooks).where(_w.id == bindparam("webhook_id")).values(disabled_at=_NOW, reason=KEY_REVOKED)
 )
+GRANTS_OF_KEY = Prepared(select(_g.number, _g.tool).where(_g.key_id == _OF).limit(MAX_ENDED))
+UNGRANT = Prepared(delete(tool_grants).where(_g.number == bindparam("number")))
 
 EXPIRED_KEYS = Prepared(
     select(_k.id, _k.user_id).where(_k.revoked_at.is_(None), _k.expires_at <= _NOW).limit(MAX_OVERDUE)
@@ -65,6 +77,7 @@ KEYS_STILL_USED = (
     Prepared(_of_revoked.join_from(turns, api_keys, _k.id == _t.key_id).where(_open)),
     Prepared(_of_revoked.join_from(schedules, api_keys, _k.id == _s.key_id).where(_active)),
     Prepared(_of_revoked.join_from(webhooks, api_keys, _k.id == _w.key_id).where(_w.disabled_at.is_(None))),
+    Prepared(_of_revoked.join_from(tool_grants, api_keys, _k.id == _g.key_id)),
 )
 SIGN_INS_STILL_USED = Prepared(
     select(_t.sign_in, _t.owner)
@@ -90,8 +103,11 @@ def end_unlisted(connection: Connection, key_id: str, now: int) -> Ended:
     hooks = [webhook_id for (webhook_id,) in WEBHOOKS_OF_KEY.all(connection, of=key_id)]
     for webhook_id in hooks:
         DISABLE.run(connection, webhook_id=webhook_id, now=now)
+    grants = GRANTS_OF_KEY.all(connection, of=key_id)
+    for number, _ in grants:
+        UNGRANT.run(connection, number=number)
     stopped = _stopped(connection, OF_KEY, key_id)
-    return Ended(stopped, [SCHEDULES.read(row) for row in paused], hooks)
+    return Ended(stopped, [SCHEDULES.read(row) for row in paused], hooks, [tool for _, tool in grants])
 
 
 def end_sign_in(connection: Connection, digest: str, heir: str | None = None) -> Ended:
@@ -119,11 +135,12 @@ def unlisted(connection: Connection, names: Collection[str], before: int) -> Seq
         (turns, _t.key_id, _open, _t.created_at),
         (schedules, _s.key_id, _active, _s.created_at),
         (webhooks, _w.key_id, _w.disabled_at.is_(None), _w.created_at),
+        (tool_grants, _g.key_id, true(), _g.created_at),
     )
     found = set[str]()
     for table, key_id, is_used, made_at in used:
         kept = or_(exists().where(_k.id == key_id), key_id.in_(sorted(names)))
-        asked = select(key_id).select_from(table).where(is_used, made_at < before, ~kept)
+        asked = select(key_id).select_from(table).where(key_id.is_not(None), is_used, made_at < before, ~kept)
         found |= {key for (key,) in connection.execute(asked.distinct().limit(MAX_OVERDUE))}
     return [Overdue("key", key, key, is_unlisted=True) for key in sorted(found)]
 

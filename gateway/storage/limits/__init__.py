@@ -87,7 +87,8 @@ class SideCall:
 
 
 class SideUsage(NamedTuple):
-    """What the calls of one purpose beside turns used with a model: tokens that were read and written,
+    """What the calls of one purpose beside turns used with a model, or the turns of sessions that are deleted
+    (`storage.turns.DELETED_SESSIONS`): tokens that were read and written,
     microdollars as far as prices are known, and how many calls are `unpriced`."""
 
     purpose: str
@@ -97,6 +98,13 @@ class SideUsage(NamedTuple):
     output_tokens: int
     cost: int
     unpriced: int
+
+
+class DaySideUsage(NamedTuple):
+    """The same on one day, in days since 1970, UTC."""
+
+    day: int
+    used: SideUsage
 
 
 class Spent(NamedTuple):
@@ -115,6 +123,15 @@ class TurnLimits(Protocol):
     async def raise_hold(self, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
         """Holds what the turn has `spent` and may spend in its next call, where it does not already. A limit
         that has no room for it is returned: the turn then holds no more than it has spent."""
+        ...
+
+
+class TurnBudget(TurnLimits, Protocol):
+    """The same, and whether there is anything to ask."""
+
+    @property
+    def is_spending_limited(self) -> bool:
+        """Whether something of what turns spend is limited now."""
         ...
 
 
@@ -141,6 +158,20 @@ class Limits(TurnLimits, Protocol):
 
     async def side_usage(self, owner: str, since: int) -> Sequence[SideUsage]:
         """The usage of calls beside turns on behalf of a user since that day, by purpose and model."""
+        ...
+
+    async def side_usage_of_days(self, owner: str, first: int, last: int) -> Sequence[DaySideUsage]:
+        """The same of each day from `first` to `last`."""
+        ...
+
+    async def side_usage_of_users(
+        self, owners: Sequence[str], first: int, last: int
+    ) -> Sequence[tuple[str, SideUsage]]:
+        """The same of several users on those days, each with its user, all models together ("")."""
+        ...
+
+    async def first_side_day(self, owner: str) -> int | None:
+        """The first day of which something is known."""
         ...
 
     async def forget_calls(self, now: int) -> None:

@@ -12,7 +12,15 @@ from sqlalchemy import Connection, bindparam, delete, func, select, text
 
 from gateway.ids import DAY_MS
 from gateway.storage.database import Prepared
-from gateway.storage.limits import Charge, LimitCounter, SideCall, SideUsage, Standing, limit_reached
+from gateway.storage.limits import (
+    Charge,
+    DaySideUsage,
+    LimitCounter,
+    SideCall,
+    SideUsage,
+    Standing,
+    limit_reached,
+)
 from gateway.storage.limits.statements import ADD, HELD, counter_key, settled
 from gateway.storage.schema import side_calls
 
@@ -24,13 +32,14 @@ COUNT = Prepared(
     text(
         "INSERT INTO side_calls"
         " (owner, day, purpose, model, calls, input_tokens, output_tokens, cost, unpriced)"
-        " VALUES (:of, :on_day, :for_what, :by_model, 1, :read, :written, :paid, :unknown)"
-        " ON CONFLICT (owner, day, purpose, model) DO UPDATE SET calls = side_calls.calls + 1,"
+        " VALUES (:of, :on_day, :for_what, :by_model, :calls, :read, :written, :paid, :unknown)"
+        " ON CONFLICT (owner, day, purpose, model) DO UPDATE SET calls = side_calls.calls + excluded.calls,"
         " input_tokens = side_calls.input_tokens + excluded.input_tokens,"
         " output_tokens = side_calls.output_tokens + excluded.output_tokens,"
         " cost = side_calls.cost + excluded.cost, unpriced = side_calls.unpriced + excluded.unpriced"
     )
 )
+FIRST_DAY = Prepared(select(func.min(side_calls.c.day)).where(side_calls.c.owner == bindparam("of")))
 FORGET = Prepared(delete(side_calls).where(side_calls.c.day < bindparam("first_day")))
 
 
@@ -58,6 +67,7 @@ def settle_call(
             on_day=call.at // DAY_MS,
             for_what=call.purpose,
             by_model=call.model,
+            calls=1,
             read=used.total - used.output_tokens,
             written=used.output_tokens,
             paid=call.cost or 0,
@@ -75,6 +85,34 @@ def side_usage(connection: Connection, owner: str, since: int) -> Sequence[SideU
     return [
         SideUsage(row[0], row[1], *map(int, row[2:])) for row in rows
     ]  # sums of PostgreSQL are no integers
+
+
+def side_usage_of_days(connection: Connection, owner: str, first: int, last: int) -> Sequence[DaySideUsage]:
+    columns = side_calls.c
+    wanted = (
+        select(columns.day, columns.purpose, columns.model, *(columns[name] for name in _VALUES))
+        .where(columns.owner == owner, columns.day.between(first, last))
+        .order_by(columns.day, columns.purpose, columns.model)
+    )
+    rows: list[tuple[Any, ...]] = [tuple(row) for row in connection.execute(wanted)]
+    return [DaySideUsage(row[0], SideUsage(*row[1:])) for row in rows]
+
+
+def side_usage_of_users(
+    connection: Connection, owners: Sequence[str], first: int, last: int
+) -> Sequence[tuple[str, SideUsage]]:
+    columns = side_calls.c
+    by = (columns.owner, columns.purpose)
+    wanted = select(*by, *(func.sum(columns[name]) for name in _VALUES))
+    chosen = wanted.where(columns.owner.in_(owners), columns.day.between(first, last))
+    rows: list[tuple[Any, ...]] = [
+        tuple(row) for row in connection.execute(chosen.group_by(*by).order_by(*by))
+    ]
+    return [(row[0], SideUsage(row[1], "", *map(int, row[2:]))) for row in rows]
+
+
+def first_side_day(connection: Connection, owner: str) -> int | None:
+    return FIRST_DAY.value(connection, of=owner)
 
 
 def forget_calls(connection: Connection, now: int) -> None:

@@ -35,14 +35,14 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0038"
+HEAD = "0042"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 
 MOVING = "moving"
 """In place of a revision: the database is being filled from another one (storage/moving/)."""
 
-MEMORY_HEAD = "0008"
+MEMORY_HEAD = "0009"
 """The newest revision of the memories, in memory/."""
 MEMORIES = Chain("memory", MEMORY_HEAD, "0005", "memory_version", "memories")
 

@@ -18,7 +18,8 @@ NEEDS: tuple[Need, ...] = ("read", "write", "manage", "own")
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A row of its own. `created_at` is in Unix milliseconds."""
+    """A row of its own. `created_at` is in Unix milliseconds; `instructions` are those with which sessions
+    begin that are made in it."""
 
     id: str
     tenant: str
@@ -26,6 +27,7 @@ class Project:
     name: str
     created_by: str
     created_at: int
+    instructions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +122,23 @@ class Projects(Protocol):
     async def get(self, project_id: str, user_id: str) -> Membership: ...
 
     async def list(self, user_id: str) -> Sequence[Membership]:
-        """Those of which the user is a member, the oldest first."""
+        """Those of which the user is a member: in the order that they gave them, then the oldest first."""
         ...
 
     async def members(self, project_id: str, user_id: str) -> Sequence[Member]:
         """All of them, as a member may see them: those that were added first in front."""
         ...
 
-    async def rename(self, project_id: str, name: str, by: str) -> Project: ...
+    async def change(
+        self, project_id: str, by: str, *, name: str | None = None, instructions: str | None = None
+    ) -> Project:
+        """Another name, other instructions ("": none); None: that stays."""
+        ...
+
+    async def arrange(self, user_id: str, project_ids: Sequence[str]) -> None:
+        """The order of the user's own list; others come behind these. Projects of which they are no member
+        are passed over."""
+        ...
 
     async def delete(self, project_id: str, by: str) -> Sequence[TurnRow]:
         """Removes it with its members. Sessions that were shared in it stay with their owners, and are

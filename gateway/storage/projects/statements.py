@@ -12,6 +12,7 @@ from gateway.storage.projects import Invitation, Member, Membership, Project
 from gateway.storage.projects.access import access, artifact_owner
 from gateway.storage.projects.stranded_turns import settle
 from gateway.storage.row_codec import Rows
+from gateway.storage.saved_prompts.statements import REMOVE_OF_PROJECT
 from gateway.storage.schema import project_invitations, project_members, projects, sessions
 from gateway.storage.turns import TurnRow
 
@@ -26,12 +27,16 @@ _USER = _m.user_id == bindparam("user_id")
 _joined = select(*PROJECTS.columns, _m.role).join_from(projects, project_members, _m.project_id == _p.id)
 MADE = Prepared(select(func.count()).select_from(projects).where(_p.created_by == bindparam("user_id")))
 ONE = Prepared(_joined.where(_ID, _USER))
-OF_USER = Prepared(_joined.where(_USER).order_by(_p.created_at, _p.id))
+OF_USER = Prepared(_joined.where(_USER).order_by(_m.place.is_(None), _m.place, _p.created_at, _p.id))
 ALL = Prepared(select(*MEMBERS.columns).where(_OF).order_by(_m.added_at, _m.user_id))
 MEMBER = Prepared(select(*MEMBERS.columns).where(_OF, _USER))
 COUNT = Prepared(select(func.count()).select_from(project_members).where(_OF))
 OWNERS = Prepared(select(func.count()).select_from(project_members).where(_OF, _m.role == "owner"))
-RENAME = Prepared(update(projects).where(_ID).values(name=bindparam("name")))
+CHANGE = Prepared(
+    update(projects).where(_ID).values(name=bindparam("name"), instructions=bindparam("instructions"))
+)
+UNARRANGE = Prepared(update(project_members).where(_USER).values(place=null()))
+ARRANGE = Prepared(update(project_members).where(_OF, _USER).values(place=bindparam("place")))
 SET_ROLE = Prepared(update(project_members).where(_OF, _USER).values(role=bindparam("role")))
 REMOVE = Prepared(delete(projects).where(_ID))
 REMOVE_ALL = Prepared(delete(project_members).where(_OF))
@@ -94,18 +99,38 @@ def members(connection: Connection, project_id: str, user_id: str) -> Sequence[M
     return [MEMBERS.read(row) for row in ALL.all(connection, project_id=project_id)]
 
 
-def rename(connection: Connection, project_id: str, name: str, by: str) -> Project:
+def change(
+    connection: Connection,
+    project_id: str,
+    by: str,
+    *,
+    name: str | None = None,
+    instructions: str | None = None,
+) -> Project:
     project = _owned(connection, project_id, by)
-    if name != project.name:
+    changed = replace(
+        project,
+        name=project.name if name is None else name,
+        instructions=project.instructions if instructions is None else instructions or None,
+    )
+    is_lost = changed.name != project.name or project.instructions not in {None, changed.instructions}
+    if is_lost:
         for member in ALL.all(connection, project_id=project_id):
             check_not_held(connection, MEMBERS.read(member).user_id)
-    RENAME.run(connection, project_id=project_id, name=name)
-    return replace(project, name=name)
+    CHANGE.run(connection, project_id=project_id, name=changed.name, instructions=changed.instructions)
+    return changed
+
+
+def arrange(connection: Connection, user_id: str, project_ids: Sequence[str]) -> None:
+    UNARRANGE.run(connection, user_id=user_id)
+    places = ({"project_id": each, "user_id": user_id, "place": at} for at, each in enumerate(project_ids))
+    ARRANGE.many(connection, places)
 
 
 def remove(connection: Connection, project_id: str, by: str) -> Sequence[TurnRow]:
     _owned(connection, project_id, by)
     REMOVE_ALL.run(connection, project_id=project_id)
+    REMOVE_OF_PROJECT.run(connection, project_id=project_id)
     FORGET_INVITATIONS.run(connection, project_id=project_id)
     UNSHARE.run(connection, project_id=project_id)
     REMOVE.run(connection, project_id=project_id)
@@ -193,6 +218,7 @@ def erase_member(connection: Connection, project_id: str, user_id: str) -> Seque
     left = [MEMBERS.read(row) for row in ALL.all(connection, project_id=project_id)]
     if not left:
         UNSHARE.run(connection, project_id=project_id)
+        REMOVE_OF_PROJECT.run(connection, project_id=project_id)
         FORGET_INVITATIONS.run(connection, project_id=project_id)
         REMOVE.run(connection, project_id=project_id)
     elif not any(member.role == "owner" for member in left):
@@ -231,7 +257,10 @@ class SqlProjects(Store):
     access = reads(access, snapshot=False)
     artifact_owner = reads(artifact_owner, snapshot=False)
     add = writes(add, over=lambda project, most: OwnerLock(project.created_by))
-    rename = writes(rename, over=lambda project_id, name, by: OwnerLock(project_id))
+    change = writes(
+        change, over=lambda project_id, by, *, name=None, instructions=None: OwnerLock(project_id)
+    )
+    arrange = writes(arrange, over=lambda user_id, project_ids: OwnerLock(user_id))
     delete = writes(remove, over=_project)
     put_member = writes(put_member, over=lambda asked, most, most_open: OwnerLock(asked.project_id))
     accept = writes(accept, over=lambda project_id, user_id, now: OwnerLock(project_id))

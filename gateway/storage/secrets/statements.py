@@ -9,12 +9,14 @@ from sqlalchemy import Column, Connection, Table, delete, literal, select, tuple
 from gateway.encryption.keyring import MARK, Keyring, key_id_of
 from gateway.errors import DecryptionFailed, EncryptionOff, InvalidRequest, SettingsError
 from gateway.storage.database import Database, Store, writes
+from gateway.storage.mcp_servers.statements import bound_to as mcp_server_bound_to
 from gateway.storage.mcp_sign_ins.statements import bound_to as mcp_sign_in_bound_to
 from gateway.storage.provider_keys.statements import bound_to as provider_key_bound_to
 from gateway.storage.schema import (
     artifacts,
     compressions,
     encryption_keys,
+    mcp_servers,
     mcp_sign_ins,
     provider_keys,
     session_archives,
@@ -38,6 +40,7 @@ _p, _w = provider_keys.c, webhooks.c
 COLUMNS = (
     SecretColumn(provider_keys, _p.secret, (_p.tenant, _p.user_id), (), provider_key_bound_to),
     SecretColumn(webhooks, _w.secret, (_w.id,), (_w.owner,), webhook_bound_to),
+    SecretColumn(mcp_servers, mcp_servers.c.settings, (mcp_servers.c.name,), (), mcp_server_bound_to),
     SecretColumn(mcp_sign_ins, mcp_sign_ins.c.secret, (mcp_sign_ins.c.id,), (), mcp_sign_in_bound_to),
 )
 _BLOB_PATHS = (

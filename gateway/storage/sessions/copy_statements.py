@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Table, and_, bindparam, case, func, insert, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, case, func, insert, select, union, update
 
 from gateway.errors import ArtifactsFull, Conflict, SessionIdTaken
 from gateway.messages import Usage
@@ -88,8 +88,13 @@ BRANCHES = Prepared(
     .where(branches.c.session_id == _ID)
     .order_by(branches.c.branch)
 )
-# Those that its turns name: a gateway of a version before may have left rows of a session with the same id.
-_named = select(turns.c.instructions).where(turns.c.session_id == _ID)
+# Those that its turns name, or that the next one will have: a gateway of a version before may have left rows
+# of a session with the same id.
+_named = union(
+    select(turns.c.instructions).where(turns.c.session_id == _ID),
+    select(sessions.c.instructions).where(sessions.c.id == _ID),
+    select(branches.c.instructions).where(branches.c.session_id == _ID),
+)
 INSTRUCTIONS = Prepared(
     select(instructions.c.digest, instructions.c.text)
     .where(instructions.c.session_id == _ID, instructions.c.digest > bindparam("after"))
@@ -153,7 +158,7 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
     fields["cancel_requested"] = bool(fields["cancel_requested"])
     # Rows are believed; only what is read from a file is checked.
     fields["attachments"] = (
-        [Attachment.model_construct(**each) for each in orjson.loads(attachments)] if attachments else None
+        [Attachment.trusted(each) for each in orjson.loads(attachments)] if attachments else None
     )
     return TurnCopy.model_construct(**fields)
 

@@ -28,9 +28,11 @@ from gateway.storage.schema import (
     purges,
     session_archives,
     sessions,
+    shared_links,
     turns,
 )
 from gateway.storage.sessions import Slice
+from gateway.storage.turns.usage import keep_used
 
 BATCH = 100
 """Rows that one statement removes."""
@@ -74,20 +76,28 @@ class Removal:
         return self._statement.run(connection, session_id=session_id).rowcount == self._batch
 
 
+class TurnRemoval(Removal):
+    """What they used counts on."""
+
+    def run(self, connection: Connection, session_id: str) -> bool:
+        keep_used(connection, session_id, self._batch)
+        return super().run(connection, session_id)
+
+
 def _archived(column: ColumnElement[int]) -> ColumnElement[int]:
     """How far a session was archived."""
     found = select(func.max(column)).where(session_archives.c.session_id == bindparam("session_id"))
     return found.scalar_subquery()
 
 
-_LONG = (turns, messages, loose_events, event_packs)
+_LONG = (messages, loose_events, event_packs)
 _SHORT = [
     table
     for table in metadata.sorted_tables
-    if "session_id" in table.c and table not in {*_LONG, artifacts, purges}
+    if "session_id" in table.c and table not in {turns, *_LONG, artifacts, purges}
 ]
 REMOVE_SHORT = [Removal(table) for table in _SHORT]
-REMOVE_LONG = [Removal(table) for table in _LONG]
+REMOVE_LONG = [TurnRemoval(turns), *(Removal(table) for table in _LONG)]
 REMOVE_ARCHIVED = [
     Removal(messages, messages.c.position <= _archived(session_archives.c.to_position)),
     Removal(loose_events, loose_events.c.seq <= _archived(session_archives.c.to_seq)),
@@ -114,6 +124,7 @@ REMAINS = Prepared(
     )
 )
 NEXT = Prepared(select(purges.c.session_id).order_by(purges.c.since, purges.c.session_id).limit(1))
+END_LINKS = Prepared(delete(shared_links).where(shared_links.c.session == _ID))
 IS_THERE = Prepared(select(sessions.c.id).where(sessions.c.id == bindparam("session_id")))
 
 
@@ -184,6 +195,7 @@ def _batches(
     if IS_THERE.one(connection, session_id=session_id) is not None:
         yield from _emptied(connection, session_id, REMOVE_ARCHIVED)
         return
+    END_LINKS.run(connection, session_id=session_id)
     yield from _emptied(connection, session_id, REMOVE_SHORT)
     while True:
         count, candidates = drop_artifacts(connection, session_id, ARTIFACTS_BATCH, now_ms())

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 import orjson
 from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, select
 
+from gateway.lexical import Sought
+from gateway.messages import texts_of
 from gateway.storage.database import Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import messages, sessions, turns
 from gateway.storage.sessions import MatchedText
 from gateway.storage.sessions.message_queries import MessageRange, range_of
 from gateway.storage.sessions.search_excerpts import excerpt, has_all, marked
+from gateway.thinking_in_text import said_in
 
 SPAN = 64
 """Messages of a turn that are looked through: thirty calls of the model with their results."""
@@ -59,14 +62,14 @@ class TextMatch:
         mine = (each.message for each in answers if each.turn_id == self.turn_id)
         self.texts = [
             *self.texts,
-            *(text for each in mine if each.role == "assistant" for text in _texts_of(each.content)),
+            *(text for each in mine if each.role == "assistant" for text in texts_of(each)),
         ]
 
-    def lacks(self, words: Sequence[str]) -> bool:
+    def lacks(self, words: Sequence[Sought]) -> bool:
         """Whether one of `words` is not in the message, so that the answers may have it."""
         return self.after is not None and not has_all(self.texts, words)
 
-    def found(self, words: Sequence[str], *, read: bool = True) -> MatchedText:
+    def found(self, words: Sequence[Sought], *, read: bool = True) -> MatchedText:
         """Where the words stand; without `read` the title alone is looked at."""
         text = excerpt(self.texts, words) if read else None
         return MatchedText(marked(self.title or "", words), self.turn_id, text)
@@ -95,7 +98,7 @@ def answers_of(connection: Connection, hits: Iterable[TextMatch]) -> list[tuple[
 
 def add_answers(answers: Iterable[tuple[TextMatch, list[str]]]) -> None:
     for hit, stored in answers:
-        hit.texts = [*hit.texts, *(text for each in stored for text in _texts_of(orjson.loads(each)))]
+        hit.texts = [*hit.texts, *(text for each in stored for text in said_in(orjson.loads(each)))]
 
 
 def _stored_answers(connection: Connection, hit: TextMatch, after: int) -> list[str]:
@@ -110,7 +113,3 @@ def _stored_answers(connection: Connection, hit: TextMatch, after: int) -> list[
         part = range_of(connection, hit.session_id, after, until)
         hit.archived = part if part.archives else None
     return found
-
-
-def _texts_of(content: Sequence[Mapping[str, object]]) -> list[str]:
-    return [str(block["text"]) for block in content if block["type"] == "text"]

@@ -8,13 +8,14 @@ from gateway.errors import Conflict, SessionIdTaken
 from gateway.storage.database import Prepared
 from gateway.storage.projects.access import may_write
 from gateway.storage.refusals import no_session
-from gateway.storage.row_codec import Rows
+from gateway.storage.row_codec import FLAG, Rows
 from gateway.storage.schema import WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.purges import free_id
 from gateway.storage.sessions.session_sizes import add_new
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.heads import OF_SESSION, add_head
+from gateway.storage.turns.instructions import begin_with
 
 # What a session is doing. Its head is locked before, so that accepts of two replicas follow each other.
 _waiting = (
@@ -38,6 +39,7 @@ STATE = Prepared(
         sessions.c.instructions,
         sessions.c.created_at,
         sessions.c.shared,
+        sessions.c.is_temporary,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
@@ -52,7 +54,12 @@ _status = case(
     (and_(_asks_client.exists(), ~_asks_person.exists()), literal_column("'awaiting_tool_result'", Text)),
     else_=literal_column("'awaiting_approval'", Text),
 )
-ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _active, "status": _status})
+ROWS = Rows(
+    SessionRow,
+    sessions,
+    {"head": heads.c.head, "active_branch": _active, "status": _status},
+    is_temporary=FLAG,
+)
 
 
 class Entered(NamedTuple):
@@ -73,6 +80,7 @@ class Entered(NamedTuple):
     instructions: str | None = None
     made_at: int = 0
     shared: str | None = None
+    is_temporary: bool | None = None
     host: str | None = None
 
 
@@ -98,7 +106,10 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
             new.session_id, new.owner, None, new.at, new.at, 0, project_id=new.project_id, role_id=new.role_id
         )
         add_session(connection, made, quota=new.session_quota)
-        return Entered(0, None, 0, 0, new.project_id, new.role_id, 0, made_at=new.at)
+        digest = None
+        if new.first_instructions and new.instructions is None:
+            digest = begin_with(connection, new.session_id, new.first_instructions)
+        return Entered(0, None, 0, 0, new.project_id, new.role_id, 0, instructions=digest, made_at=new.at)
     owner, *entered = state
     found = Entered(*entered)
     if owner != new.owner:

@@ -30,7 +30,7 @@ from gateway.storage.sessions.session_list import newest, owners_in
 from gateway.storage.sessions.session_row import ID, TAKEN, session_of
 from gateway.storage.sessions.session_sizes import count, give_back, size_of_all, unsized
 from gateway.storage.sessions.transcripts import SqlTranscripts
-from gateway.storage.turns.instructions import text_of
+from gateway.storage.turns.instructions import begin_with, text_of
 
 REMOVE = Prepared(delete(sessions).where(ID))
 ENTITLE = Prepared(
@@ -142,16 +142,20 @@ class SqlSessions(SqlTranscripts):
         *,
         project_id: str | None = None,
         role_id: str | None = None,
+        instructions: str | None = None,
+        is_temporary: bool = False,
         quota: int | None = None,
     ) -> SessionRow:
         """Creates a session and indexes its title. Raises errors.Conflict when the id is taken,
         errors.SessionsFull beyond the `quota`."""
         row = SessionRow(session_id, owner, title, at, at, 0, project_id, role_id)
-        row = replace(row, title_by="user" if title else None)
+        row = replace(row, title_by="user" if title else None, is_temporary=is_temporary)
         words = await asyncio.to_thread(self._index.words, title) if title else None
 
         def work(connection: Connection) -> SessionRow:
             create_session(connection, row, quota)
+            if instructions:
+                begin_with(connection, session_id, instructions)
             if words is not None:
                 self._index.put_title(connection, session_id, owner, words)
             return row
@@ -170,6 +174,7 @@ class SqlSessions(SqlTranscripts):
         project_id: str | None = None,
         shared: Sharing | None = None,
         retention: SessionDays | None = None,
+        instructions: str | None = None,
     ) -> SessionRow:
         """Changes what is not None and returns the session as it is then. Raises as the protocol says."""
         values: dict[str, Any] = {"title": title, "title_by": "user"} if title is not None else {}
@@ -186,6 +191,8 @@ class SqlSessions(SqlTranscripts):
                 share(connection, session_id, owner, project_id=project_id, shared=shared)
             if retention is not None:
                 set_session(connection, session_id, owner, retention)
+            if instructions is not None:
+                begin_with(connection, session_id, instructions)
             if values:
                 connection.execute(update(sessions).where(sessions.c.id == session_id).values(values))
             if words is not None:
@@ -235,6 +242,7 @@ class SqlSessions(SqlTranscripts):
         archived: bool | None = None,
         order: Order = "updated",
         project_id: str | None = None,
+        temporary: bool = False,
         whose: Whose | None = None,
     ) -> list[SessionRow]:
         """The owner's sessions, or also those of others that `whose` names, newest first, at most `limit`,
@@ -257,6 +265,7 @@ class SqlSessions(SqlTranscripts):
                 pinned=pinned,
                 archived=archived,
                 project_id=project_id,
+                temporary=temporary,
                 whose=whose,
             )
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gateway.lexical import tokens
+from gateway.lexical import indexed
+from gateway.messages import texts_of
 from gateway.storage.messages import StoredMessage
 
 TURN_BATCH = 50
@@ -40,8 +41,8 @@ class Fresh:
         return min(self.position + MESSAGE_BATCH, self.last)
 
     def take_inputs(self) -> None:
-        self.title_words = set(tokens(self.title or ""))
-        self.words = {turn_id: set(tokens(inputs)) for turn_id, inputs in self.inputs}
+        self.title_words = set(indexed(self.title or ""))
+        self.words = {turn_id: set(indexed(inputs)) for turn_id, inputs in self.inputs}
 
     def take(self, messages: Sequence[StoredMessage]) -> bool:
         """Takes the words of what was answered; False when a message is of a turn that comes later."""
@@ -50,9 +51,8 @@ class Fresh:
             if words is None and (self.more or stored.turn_id == self.running):
                 return False
             if words is not None and stored.message.role == "assistant":
-                for block in stored.message.content:
-                    if block["type"] == "text":
-                        words.update(tokens(block["text"]))
+                for text in texts_of(stored.message):
+                    words.update(indexed(text))
             self.position = stored.position
         return True
 

@@ -1,6 +1,6 @@
 """What storage owes about turns: which may run, and which replica holds their lease."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -10,6 +10,7 @@ from gateway.messages import UNCHANGED, Attached, Sampling, ToolSpec, Usage
 from gateway.storage.limits import Charge, Standing
 from gateway.storage.messages import History
 from gateway.storage.replica_signals import Signal
+from gateway.thinking_in_text import without_thinking
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "awaiting_tool_result", "done"]
 TurnState = TurnStatus | Outcome
@@ -40,7 +41,8 @@ class TurnRow:
     it was asked for; None: the gateway's own routes. `key_id` is the key that it was asked for with, or that
     made its schedule; `sign_in` is the digest of the sign-in on the page that it was asked for by; `scopes`
     what these allow, where that is less than a member may. `feedback` is what was thought of it last. `owner`
-    sent it: who that is decides about limits, keys and grants. `is_shared`: the members of its session's
+    sent it: who that is decides about limits, keys and grants. `is_temporary`: its session is;
+    `is_shared`: the members of its session's
     project read it. `host` is whose its session is, where that is somebody else. `sampling` is how its client
     wants the model to write."""
 
@@ -76,6 +78,7 @@ class TurnRow:
     scopes: str | None = None
     feedback: Feedback | None = None
     is_shared: bool = False
+    is_temporary: bool = False
     host: str | None = None
     sampling: Sampling = UNCHANGED
 
@@ -100,7 +103,8 @@ class NewTurn:
     made for this turn (their `turn_id`) belong to it. It comes after the turn `parent_turn_id`, in a new
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
-    has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
+    has none any more, and `first_instructions` those of a session that is made where there are none else.
+    `client_tools` are run by the client. By its `mark` a client finds it that sends the
     whole conversation each time. `dialect`, `key_id`, `sign_in` and `scopes`: see `TurnRow`. `charges` are
     what it takes of limits, `session_quota` the bytes that all sessions of the session's owner may count.
     `sampling`: see `TurnRow`."""
@@ -119,6 +123,7 @@ class NewTurn:
     attachments: tuple[Attached, ...] = ()
     parent_turn_id: str | None = None
     instructions: str | None = None
+    first_instructions: str | None = None
     client_tools: Sequence[ToolSpec] = ()
     mark: str | None = None
     dialect: str | None = None
@@ -163,12 +168,57 @@ class ModelUsage:
     unpriced: int
 
 
+@dataclass(frozen=True, slots=True)
+class UsedTurns:
+    """What turns used: tokens that were read (from the prompt cache too) and written, US dollars of those
+    whose price is known, and how many are `unpriced`: they used tokens of which no price is known."""
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+
+    def __add__(self, other: "UsedTurns") -> "UsedTurns":
+        return UsedTurns(
+            self.turns + other.turns,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost + other.cost,
+            self.unpriced + other.unpriced,
+        )
+
+
+class UsedWhen(NamedTuple):
+    """What the turns with a model used that were accepted in the quarter of an hour from `at`."""
+
+    at: int
+    model: str
+    used: UsedTurns
+
+
+class UsedIn(NamedTuple):
+    """What turns in a session used; `title` is None of one that is not their owner's (`is_own`)."""
+
+    session_id: str
+    title: str | None
+    is_own: bool
+    used: UsedTurns
+
+
+DELETED_SESSIONS = "deleted_sessions"
+"""The purpose under which is kept, beside calls beside turns, what the turns of deleted sessions used."""
+
 TITLE_LENGTH = 80
+_TITLE_FROM = 10_000  # characters of a message in which thinking is looked for
 
 
-def title_from_message(text: str) -> str | None:
-    """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
-    return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
+def title_from_message(text: str, files: Sequence[Attached] = ()) -> str | None:
+    """The first line of a message that is no thinking, or the name of its first file where it has no words,
+    cut to TITLE_LENGTH characters; None when there is nothing in it."""
+    said = without_thinking(text[:_TITLE_FROM]).strip() or text.strip()
+    title = said.partition("\n")[0].strip() or (files[0].name if files else "")
+    return title[:TITLE_LENGTH] or None
 
 
 class TurnQueue(Protocol):
@@ -270,6 +320,24 @@ class TurnRecords(Protocol):
     async def usage(self, owner: str, since: int) -> Sequence[ModelUsage]:
         """What the owner's turns used that were accepted since then and are over, by model. Seeded
         and imported ones ran elsewhere and are not counted."""
+        ...
+
+    async def used_when(self, owner: str, first: int, last: int) -> Sequence[UsedWhen]:
+        """The same of turns that were accepted from `first` to `last`, by the time and the model. Raises
+        errors.SearchTooLong."""
+        ...
+
+    async def used_in(self, owner: str, first: int, last: int, most: int) -> Sequence[UsedIn]:
+        """The same by the session: those at most that cost most, and then used the most tokens. Raises
+        errors.SearchTooLong."""
+        ...
+
+    async def used_by(self, owners: Sequence[str], first: int, last: int) -> Mapping[str, UsedTurns]:
+        """The same by the owner, of those who have turns. Raises errors.SearchTooLong."""
+        ...
+
+    async def first_used(self, owner: str) -> int | None:
+        """When the owner's first turn was accepted that is still there."""
         ...
 
 

@@ -22,12 +22,16 @@ GIVE_TO_SESSION = Prepared(
 
 def json_of(attachments: Sequence[Attached]) -> str | None:
     """For the column of turns; NULL without any."""
-    return orjson.dumps([each.model_dump() for each in attachments]).decode() if attachments else None
+    return (
+        orjson.dumps([each.model_dump(exclude_none=True) for each in attachments]).decode()
+        if attachments
+        else None
+    )
 
 
 def attachments_of(text: str | None) -> tuple[Attached, ...]:
     """What `json_of` wrote."""
-    return tuple(Attached.model_construct(**each) for each in orjson.loads(text)) if text else ()
+    return tuple(Attached.trusted(each) for each in orjson.loads(text)) if text else ()
 
 
 def take_in(connection: Connection, turn: TurnRow) -> None:

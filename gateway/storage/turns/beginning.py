@@ -117,7 +117,8 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
     # From here on no other writer adds to it, and the turn need not wait for a reader's thread.
     history = None if waits else _at_hand(connection, turn, session)
     take_in(connection, turn)
-    TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_from_message(new.input))
+    title = title_from_message(new.input, new.attachments)
+    TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title)
     # Last, as others wait for what these lock.
     add_asked(
         connection, new.session_id, session.host or new.owner, len(new.input.encode()), new.session_quota
@@ -261,6 +262,7 @@ def _added(
         sign_in=new.sign_in,
         scopes=new.scopes,
         is_shared=session.shared is not None,
+        is_temporary=bool(session.is_temporary),
         host=session.host,
         sampling=new.sampling,
     )

@@ -46,6 +46,13 @@ def keep(connection: Connection, session_id: str, text: str) -> str:
     return digest
 
 
+def begin_with(connection: Connection, session_id: str, text: str | None) -> str | None:
+    """Those of a session from now on, also before its first turn; None or "": none. Returns their digest."""
+    digest = keep(connection, session_id, text) if text else None
+    put_in_force(connection, session_id, digest)
+    return digest
+
+
 def put_in_force(connection: Connection, session_id: str, digest: str | None) -> None:
     """Those of the turn that begins: a later one that brings none has them too."""
     PUT_IN_FORCE.run(connection, session_id=session_id, digest=digest)

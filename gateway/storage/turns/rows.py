@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
     ColumnElement,
     Connection,
     Text,
     and_,
     bindparam,
     case,
-    cast,
     exists,
     func,
     literal_column,
@@ -22,12 +20,11 @@ from sqlalchemy import (
 
 from gateway.errors import NotFound
 from gateway.events.session_changes import Feedback
-from gateway.messages import Usage
 from gateway.storage.database import Prepared
 from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.row_codec import sampling_of, usage_of
 from gateway.storage.schema import RUNNING, WAITING, approvals, client_calls, heads, sessions, turns
-from gateway.storage.turns import Accepted, ModelUsage, TurnRow, TurnState
+from gateway.storage.turns import Accepted, TurnRow, TurnState
 from gateway.storage.turns.attachments import attachments_of
 
 MAX_MARKED = 16
@@ -83,6 +80,7 @@ TURNS = (
         turns.c.sampling,
         sessions.c.shared,
         sessions.c.owner,
+        sessions.c.is_temporary,
         heads.c.head,
         sessions.c.created_at,
     )
@@ -125,7 +123,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
     ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id = row[17:28]
-    sign_in, scopes, feedback, sampling, shared, host = row[28:34]
+    sign_in, scopes, feedback, sampling, shared, host, is_temporary = row[28:35]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
@@ -142,6 +140,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
         scopes=scopes,
         feedback=rated,
         is_shared=shared is not None,
+        is_temporary=bool(is_temporary),
         host=host if host != row[2] else None,
         sampling=sampling_of(sampling),
     )
@@ -231,27 +230,6 @@ def _in_state(state: TurnState | None) -> list[ColumnElement[bool]]:
             ]
         case outcome:
             return [turns.c.outcome == outcome]
-
-
-def usage_since(connection: Connection, owner: str, since: int) -> Sequence[ModelUsage]:
-    used = cast(turns.c.usage, JSON().with_variant(Text(), "sqlite"))  # which has no type for JSON
-    tokens = [func.coalesce(func.sum(used[name].as_integer()), 0) for name in Usage.model_fields]
-    unpriced = func.count(turns.c.usage).filter(turns.c.cost.is_(None))
-    sums = select(turns.c.model, func.count(), func.sum(turns.c.cost), unpriced, *tokens)
-    of_owner = (turns.c.owner == owner, turns.c.created_at >= since)
-    counted = sums.where(*of_owner, turns.c.status == "done", turns.c.origin.is_(None))
-    rows = (tuple(row) for row in connection.execute(counted.group_by(turns.c.model)))
-    found = [
-        ModelUsage(
-            model,
-            count,
-            Usage(**dict(zip(Usage.model_fields, used, strict=True))),
-            0.0 if cost is None and not unpriced else cost,
-            unpriced,
-        )
-        for model, count, cost, unpriced, *used in rows
-    ]
-    return sorted(found, key=lambda each: each.model)
 
 
 def model_of(connection: Connection, session_id: str) -> str | None:

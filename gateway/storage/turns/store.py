@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, update
 
-from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, send, writes
+from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, searches, send, writes
 from gateway.storage.log import outbox
 from gateway.storage.schema import turns
 from gateway.storage.turns import OwnedTurn
@@ -26,8 +26,8 @@ from gateway.storage.turns.rows import (
     sent,
     stopping,
     unfinished,
-    usage_since,
 )
+from gateway.storage.turns.usage import first_used, usage_since, used_by, used_in, used_when
 
 BEGIN_LATER = Prepared(
     update(turns).where(OF_ID, turns.c.first_seq > bindparam("head")).values(first_seq=bindparam("first"))
@@ -63,6 +63,10 @@ class SqlTurns(Store):
     of_owner = reads(of_owner, snapshot=False)
     unfinished = reads(unfinished, snapshot=False)
     usage = reads(usage_since, snapshot=False)
+    used_when = searches(used_when)
+    used_in = searches(used_in)
+    used_by = searches(used_by)
+    first_used = reads(first_used, snapshot=False)
     open_turn = reads(open_turn_of, snapshot=False)
     model = reads(model_of, snapshot=False)
     request_cancel = writes(request_cancel)

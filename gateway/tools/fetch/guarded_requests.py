@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx2
 
-from gateway.errors import ToolTimedOut
-from gateway.tools.fetch.addresses import NOTHING, Address, ListedHosts, host_of, literal, not_public
+from gateway.errors import ToolError, ToolTimedOut
+from gateway.tools.fetch.addresses import NOTHING, Address, ListedHosts, checked, host_of, literal, not_public
 from gateway.tools.fetch.names import LOOKUP_SECONDS, SystemNames
 
 _MAX_ADDRESSES = 4  # of one name that are tried
@@ -68,17 +68,33 @@ class GuardedRequests:
         """
         headers = {**headers, "Host": url.netloc.decode("ascii")}
         extensions: dict[str, Any] = {"timeout": silence.as_dict()}
+        return await self.forward(
+            httpx2.Request(method, url, headers=headers, content=content, extensions=extensions)
+        )
+
+    async def forward(self, request: httpx2.Request) -> httpx2.Response:
+        """As `send`, of a request that has its headers and limits of time."""
+        url, extensions = request.url, dict(request.extensions)
         if literal(host_of(url)) is None:
             extensions["sni_hostname"] = host_of(url)
         failed: httpx2.TransportError | None = None
         for address in await self._addresses(url):
-            pinned = url.copy_with(host=str(address))
-            request = httpx2.Request(method, pinned, headers=headers, content=content, extensions=extensions)
+            pinned = httpx2.Request(
+                request.method,
+                url.copy_with(host=str(address)),
+                headers=request.headers,
+                stream=request.stream,
+                extensions=extensions,
+            )
             try:
-                return await self._transport.handle_async_request(request)
+                return await self._transport.handle_async_request(pinned)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 failed = error
         raise failed or not_public(host_of(url))
+
+    async def aclose(self) -> None:
+        """Closes its connections."""
+        await self._transport.aclose()
 
     async def _addresses(self, url: httpx2.URL) -> Sequence[Address]:
         host = host_of(url)
@@ -98,3 +114,22 @@ class GuardedRequests:
         if len(allowed) < len(found):
             raise not_public(host)
         return list(dict.fromkeys(allowed))[:_MAX_ADDRESSES]
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """The guarded requests as the transport of a client: for what keeps a client of its own. An address that
+    is not allowed is one that nobody can connect to."""
+
+    def __init__(self, requests: GuardedRequests, listed: ListedHosts) -> None:
+        self._requests, self._listed = requests, listed
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Raises httpx2.HTTPError."""
+        try:
+            checked(str(request.url), self._listed)
+            return await self._requests.forward(request)
+        except ToolError as error:
+            raise httpx2.ConnectError(error.message, request=request) from None
+
+    async def aclose(self) -> None:
+        await self._requests.aclose()

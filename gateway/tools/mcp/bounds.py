@@ -2,8 +2,19 @@
 
 MESSAGE = 8_388_608
 """Bytes of one message, such as the answer to a call."""
-PARTS = 100_000
-"""Objects and lists in one message: each takes a hundred times the memory of the characters it is made of."""
+PARTS = 150_000
+"""Objects, lists and values in one message: each takes up to a hundred times the memory of the characters it
+is made of, and while so many are parsed, for up to 50 ms, nothing else of the process runs: the parser keeps
+Python's lock."""
+INLINE = 65_536
+"""Bytes of a message, or characters of a result, that are read on the event loop: some milliseconds."""
+READERS = 2
+"""Larger ones that are read at the same time; others wait."""
+DIGITS = 100
+"""Digits in a row of which a large message is taken not to need the last ones: to write a number takes the
+square of its length."""
+DETAILS = 1000
+"""Parts of what goes along unread: parameters of a notice, the data of an error."""
 TOOLS = 256
 """Tools of one server; those that it lists later are left out."""
 LISTED = 1024
@@ -16,6 +27,8 @@ DESCRIPTION = 2000
 """Characters of a tool's description."""
 SCHEMA = 65_536
 """Bytes of a tool's schema."""
+WITH_HEADERS = 32
+"""Tools of a list that ask for parameters as headers."""
 OBJECTS = 2000
 """Objects in a tool's schema: most are schemas themselves, and to look at one takes 0.2 ms. A large API's
 tool has some hundred."""

@@ -11,35 +11,40 @@ from pydantic_core import to_json
 
 from gateway.messages import shortened
 from gateway.tools.mcp import bounds
+from gateway.tools.mcp.structured_results import told_beside
+from gateway.tools.mcp.wire_messages import is_within
 
 UNKNOWN_TYPE: Final = "application/octet-stream"
 """The type of data of which a server gives none: its first bytes decide."""
+_READ: Final = frozenset({"content", "structuredContent", "isError"})
 _TYPE_NAMES = ("mimeType", "mime_type", "mediaType", "media_type", "contentType")
 _KINDS: Final = {"image_url": "image", "text_content": "text", "input_text": "text", "output_text": "text"}
 _BLOCK: Final[TypeAdapter[ContentBlock]] = TypeAdapter(ContentBlock)
 
 
 def mended_result(result: dict[str, Any]) -> dict[str, Any]:
-    """The result with content that is valid: what a server left out is added where it is known, and a part of
-    a type that is not known here is named in its place. A structured result that is no object is put under
-    `result`, as servers do for tools that give a list (MCP Python SDK, structured output)."""
+    """The result with content that is valid, and with nothing that is not used: what a server left out is
+    added where it is known, and a part of a type that is not known here is named in its place. A structured
+    result becomes text, unless a text has all of it; one that is no object is put under `result`, as servers
+    do for tools that give a list (MCP Python SDK, structured output)."""
     content = result.get("content")
     if isinstance(content, dict | str):
         content = [content]
     parts = content if isinstance(content, list) else []
-    mended = {
-        **result,
-        "content": [*map(_block, parts[: bounds.CONTENT]), *_rest_of(parts)],
-        "isError": result.get("isError") in (True, "true", 1),
-    }
+    blocks = [*map(_block, parts[: bounds.CONTENT]), *_rest_of(parts)]
     structured = result.get("structuredContent")
-    if structured is None:
-        mended.pop("structuredContent", None)
-    elif not isinstance(structured, dict):
-        mended["structuredContent"] = {"result": structured}
-    if "_meta" in mended and not isinstance(mended["_meta"], dict):
-        del mended["_meta"]
-    return mended
+    if structured is not None:
+        written = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+        named = structured if isinstance(structured, dict) else {"result": structured}
+        blocks += [_text(told)] if (told := told_beside(written, named)) is not None else []
+    others = {key: value for key, value in result.items() if key not in _READ}
+    return {**bounded(others), "content": blocks, "isError": result.get("isError") in (True, "true", 1)}
+
+
+def bounded(result: dict[str, Any]) -> dict[str, Any]:
+    """A result of which nothing is known, without what is too large to be looked through; never `_meta`."""
+    kept = result if is_within(result, bounds.DETAILS) else {"resultType": result.get("resultType")}
+    return {key: value for key, value in kept.items() if key != "_meta" and value is not None}
 
 
 def _rest_of(parts: list[Any]) -> Iterator[dict[str, Any]]:
@@ -61,22 +66,19 @@ def _words(part: Any) -> str | None:
 def _block(part: Any) -> dict[str, Any]:
     if not isinstance(part, dict):
         return _text(part if isinstance(part, str) else _json(part))
-    for tried in (part, _completed(part)):
-        if not isinstance(tried.get("type"), str):
-            continue
-        try:
-            _BLOCK.validate_python(tried, by_name=False)
-        except ValidationError:
-            continue
-        return tried
-    return _text(_named(part))
+    block = _completed(part)
+    try:
+        _BLOCK.validate_python(block, by_name=False)
+    except ValidationError:
+        return _text(_named(part))
+    return block
 
 
 def _completed(part: dict[str, Any]) -> dict[str, Any]:
-    """A part with what its server left out."""
-    own = {key: value for key, value in part.items() if key not in ("annotations", "_meta", "icons")}
+    """A part with what its server left out, and without what is not used."""
+    own = part
     kind = own.get("type")
-    own["type"] = kind = _KINDS.get(str(kind), kind) or ("text" if "text" in own else None)
+    kind = (_KINDS.get(kind, kind) if isinstance(kind, str) else None) or ("text" if "text" in own else None)
     match kind:
         case "text":
             text = own.get("text")
@@ -100,7 +102,7 @@ def _completed(part: dict[str, Any]) -> dict[str, Any]:
             }
             return {"type": kind, "resource": kept}
         case _:
-            return own
+            return {"type": kind}
 
 
 def _fits(key: str, value: Any) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from mcp_types import (
     PARSE_ERROR,
     ErrorData,
     JSONRPCError,
+    JSONRPCMessage,
     JSONRPCResponse,
     RequestId,
 )
@@ -28,7 +30,16 @@ from pydantic_core import from_json
 
 from gateway.json_parts import PartCounter
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.wire_messages import answer_to, as_bytes, read_messages, words_of
+from gateway.tools.mcp.set_aside import SetAside
+from gateway.tools.mcp.wire_messages import (
+    Mend,
+    answer_in,
+    as_bytes,
+    parsed,
+    read_apart,
+    read_messages,
+    words_of,
+)
 
 SESSION_NOT_FOUND: Final = -32001
 """What servers made with the TypeScript SDK answer to a session that they do not know."""
@@ -83,35 +94,53 @@ def _has_session(request: httpx2.Request) -> bool:
     return MCP_SESSION_ID in request.headers or IN_SESSION in request.extensions
 
 
-async def mend(response: httpx2.Response) -> None:
-    """Puts a stream into the response that is bounded, and that the SDK reads."""
+async def mend(response: httpx2.Response, results: Mend, aside: SetAside) -> None:
+    """Puts a stream into the response that is bounded, and that the SDK reads: its results as `results` makes
+    them, or `aside` where they are large."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     asked = request_of(response.request)
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/event-stream" and response.is_success:
         has_session = _has_session(response.request)
-        response.stream = _Events(_Bounded(response.stream, None), asked, has_session=has_session)
+        reading = _Reading(asked, results, aside, has_session=has_session)
+        response.stream = _Events(response.stream, reading)
     elif asked is None or response.has_redirect_location or response.status_code == HTTPStatus.ACCEPTED:
-        response.stream = _Bounded(response.stream, bounds.MESSAGE)
+        response.stream = _Bounded(response.stream)
     else:
-        response.stream = _Answer(response, kind, asked)
+        reading = _Reading(asked, results, aside, has_session=_has_session(response.request))
+        response.stream = _Answer(response, kind, asked, reading)
         response.headers["content-type"] = "application/json"
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """An answer that ends in an error where it becomes more than a message may be. Of a stream the SDK bounds
-    every event; a stream that lasts long enough to have too many parts in all is begun again."""
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How what comes for one request is read. `asked` is its id, if it has one."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, longest: int | None) -> None:
+    asked: RequestId | None
+    results: Mend
+    aside: SetAside
+    has_session: bool
+
+    def written(self, message: JSONRPCMessage, size: int, status: int | None = None) -> bytes:
+        """A message of so many bytes as the SDK gets it."""
+        if isinstance(message, JSONRPCError):
+            message = _noted(message, status, has_session=self.has_session)
+        elif isinstance(message, JSONRPCResponse) and size > bounds.INLINE:
+            message.result = self.aside.put(message.result)
+        return as_bytes(message)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends in an error where it becomes more than a message may be."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
-        self._longest = longest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, parts = 0, PartCounter()
+        size, parts = 0, PartCounter(with_values=True)
         async for chunk in self._stream:
             size += len(chunk)
-            number = parts.add(chunk)
-            if number > bounds.PARTS or (self._longest is not None and size > self._longest):
+            if parts.add(chunk) > bounds.PARTS or size > bounds.MESSAGE:
                 # The one kind of error that the SDK takes for that of a single call.
                 raise httpx2.StreamError(_TOO_LARGE)
             yield chunk
@@ -123,42 +152,62 @@ class _Bounded(httpx2.AsyncByteStream):
 class _Answer(httpx2.AsyncByteStream):
     """A body that is the answer to one request, as one message. `kind` is its content type."""
 
-    def __init__(self, response: httpx2.Response, kind: str, asked: RequestId) -> None:
+    def __init__(self, response: httpx2.Response, kind: str, asked: RequestId, reading: _Reading) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        self._stream = _Bounded(response.stream, bounds.MESSAGE)
-        self._response, self._kind, self._asked = response, kind, asked
+        self._stream = _Bounded(response.stream)
+        self._response, self._kind, self._asked, self._reading = response, kind, asked, reading
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        response, asked = self._response, self._asked
-        status = None if response.is_success else response.status_code
         try:
             body = b"".join([chunk async for chunk in self._stream])
         except httpx2.StreamError:
-            message = _error(asked, _TOO_LARGE)
+            yield self._reading.written(_error(self._asked, _TOO_LARGE), 0, self._status)
         else:
-            message = _answer(body, asked) if status is None else _refusal(response, self._kind, body, asked)
-        if isinstance(message, JSONRPCError):
-            message = _noted(message, status, has_session=_has_session(response.request))
-        yield as_bytes(message)
+            yield await read_apart(len(body), lambda: self._message(body))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
+    @property
+    def _status(self) -> int | None:
+        return None if self._response.is_success else self._response.status_code
+
+    def _message(self, body: bytes) -> bytes:
+        results = self._reading.results
+        if self._status is None:
+            message = _answer(body, self._asked, results)
+        else:
+            message = _refusal(self._response, self._kind, body, self._asked, results)
+        return self._reading.written(message, len(body), self._status)
+
 
 class _Events(httpx2.AsyncByteStream):
-    """A stream of events, with the message of each one mended. What is more than a message may be is passed
-    on as it is: the SDK refuses it."""
+    """A stream of events, with the message of each one mended. One that is more than a message may be ends
+    it."""
 
-    def __init__(self, stream: _Bounded, asked: RequestId | None, *, has_session: bool) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, reading: _Reading) -> None:
         self._stream = stream
-        self._asked = asked
-        self._has_session = has_session
+        self._reading = reading
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        asked = self._reading.asked
+        try:
+            async for event in self._mended():
+                yield event
+        except httpx2.StreamError:
+            if asked is None:
+                raise
+            yield b"data: %b\n\n" % self._reading.written(_error(asked, _TOO_LARGE), 0)
+
+    async def _mended(self) -> AsyncIterator[bytes]:
         # Of a line that has not ended the pieces are kept as they came: to join them each time would copy a
         # long one that comes in small pieces over and over.
-        rest, lines, size, ends_in_return = list[bytes](), list[bytes](), 0, False
+        rest, lines, ends_in_return = list[bytes](), list[bytes](), False
+        size, parts = 0, PartCounter(with_values=True)
         async for chunk in self._stream:
+            size += len(chunk)
+            if parts.add(chunk) > bounds.PARTS or size > bounds.MESSAGE:
+                raise httpx2.StreamError(_TOO_LARGE)
             if ends_in_return and chunk.startswith(b"\n"):  # of one line end, cut in two
                 chunk = chunk[1:]  # noqa: PLW2901
             ends_in_return = chunk.endswith(b"\r")
@@ -168,15 +217,13 @@ class _Events(httpx2.AsyncByteStream):
                 rest.clear()
             if tail:
                 rest.append(tail)
-            size += len(chunk)
             for line in whole:
                 lines.append(line)
                 if not line:
-                    yield self._event(lines)
-                    lines, size = [], 0
-            if size > bounds.MESSAGE:
-                yield b"".join([*(b"%b\n" % line for line in lines), *rest])
-                lines, rest, size = [], [], 0
+                    event, lines = lines, []
+                    yield await read_apart(size, partial(self._event, event))
+                    size, parts = len(tail), PartCounter(with_values=True)
+                    parts.add(tail)
         yield b"".join([*(b"%b\n" % line for line in lines), *rest])
 
     async def aclose(self) -> None:
@@ -191,18 +238,20 @@ class _Events(httpx2.AsyncByteStream):
         return b"".join(b"%b\n" % line for line in (*others, b"data: " + self._message(text), b""))
 
     def _message(self, text: bytes) -> bytes:
+        asked = self._reading.asked
+        message: JSONRPCMessage
         try:
-            message = read_messages(text, self._asked)[0]
+            message = read_messages(text, asked, self._reading.results)[0]
         except (ValueError, IndexError):
-            return text if self._asked is None else as_bytes(_error(self._asked, _NO_MESSAGE))
-        if isinstance(message, JSONRPCError):
-            message = _noted(message, None, has_session=self._has_session)
-        return as_bytes(message)
+            if asked is None:  # the address that an older server names, or something that answers nobody
+                return text if len(text) <= bounds.INLINE else b""
+            message = _error(asked, _NO_MESSAGE)
+        return self._reading.written(message, len(text))
 
 
-def _answer(body: bytes, asked: RequestId) -> JSONRPCResponse | JSONRPCError:
+def _answer(body: bytes, asked: RequestId, results: Mend) -> JSONRPCResponse | JSONRPCError:
     try:
-        return answer_to(body, asked)
+        return answer_in(parsed(body), asked, results)
     except ValueError:
         return _error(asked, _NO_MESSAGE)
 
@@ -211,7 +260,9 @@ def _error(asked: RequestId, message: str) -> JSONRPCError:
     return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=PARSE_ERROR, message=message))
 
 
-def _refusal(response: httpx2.Response, kind: str, body: bytes, asked: RequestId) -> JSONRPCError:
+def _refusal(
+    response: httpx2.Response, kind: str, body: bytes, asked: RequestId, results: Mend
+) -> JSONRPCError:
     """The error that a request gets for an HTTP status: its own where the body has one (MCP specification,
     "Streamable HTTP"), with the status and the server's words."""
     has_session = _has_session(response.request)
@@ -220,7 +271,7 @@ def _refusal(response: httpx2.Response, kind: str, body: bytes, asked: RequestId
     message = JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=told))
     words = ""
     try:
-        value = from_json(body)
+        value = parsed(body)
     except ValueError:
         if kind == "text/plain":
             words = words_of(body[: bounds.LINE].decode(errors="replace"))
@@ -228,7 +279,7 @@ def _refusal(response: httpx2.Response, kind: str, body: bytes, asked: RequestId
         words = words_of(value)
         if isinstance(value, dict) and "jsonrpc" in value:
             with suppress(ValueError):
-                answer = answer_to(body, asked)
+                answer = answer_in(value, asked, results)
                 if isinstance(answer, JSONRPCError):
                     message = answer
     message.error.message = f"{told}: {words}" if words else told

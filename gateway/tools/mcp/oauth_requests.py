@@ -69,14 +69,18 @@ class OAuthAnswer:
 
 
 class OAuthRequests:
-    """For one server of the settings: its host, and that of the issuer that the settings name, may be private
+    """For one server: of the settings its host, and that of the issuer that the settings name, may be private
     and may be asked over http where their own address is http."""
 
     def __init__(self, server: McpServer) -> None:
         trusted = [server.url or "", *([server.oauth.issuer] if server.oauth and server.oauth.issuer else ())]
         hosts = {urlsplit(url).hostname or "": urlsplit(url).scheme for url in trusted}
+        listed = ListedHosts.of(host for host in hosts if host)
+        if server.reach is not None:  # who added it names no private host
+            listed = ListedHosts.of(server.reach)
+            hosts = {host: scheme for host, scheme in hosts.items() if listed.has(host)}
         self._plain = {host for host, scheme in hosts.items() if scheme == "http"}
-        self._listed = ListedHosts.of(host for host in hosts if host)
+        self._listed = listed
         self._requests = GuardedRequests(transport=way_out(certificates()), listed=self._listed)
 
     def check(self, url: str) -> httpx2.URL:

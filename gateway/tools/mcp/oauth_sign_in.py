@@ -7,7 +7,7 @@ import secrets
 from dataclasses import asdict, dataclass, field
 from urllib.parse import urlencode, urlsplit
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from gateway.errors import McpSignInFailed
@@ -23,11 +23,22 @@ MAX_CODE = 4096
 
 
 @dataclass(frozen=True, slots=True)
+class Beginner:
+    """Who begins a sign-in. `bound_to` is who may come back; `key_id`, `sign_in` (a digest) and `expires_at`
+    (Unix milliseconds) are of the access by which they begin."""
+
+    bound_to: str
+    key_id: str | None = None
+    sign_in: str | None = None
+    expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BegunSignIn:
-    """What is kept while somebody is at the authorization server. `bound_to` is who may come back."""
+    """What is kept while somebody is at the authorization server."""
 
     server: str
-    bound_to: str
+    by: Beginner
     verifier: str = field(repr=False)
     redirect_uri: str
     says_issuer: bool
@@ -49,7 +60,7 @@ async def begin(
     store: SignInStore,
     *,
     redirect_uri: str,
-    bound_to: str,
+    by: Beginner,
 ) -> str:
     """The address at which a person signs in; they come back to `redirect_uri` within BEGUN_FOR seconds.
 
@@ -64,7 +75,7 @@ async def begin(
         server.url or "", client, str(place.metadata.token_endpoint), place.resource, place.scope
     )
     says_issuer = place.metadata.authorization_response_iss_parameter_supported is True
-    begun = BegunSignIn(name, bound_to, verifier, redirect_uri, says_issuer, known)
+    begun = BegunSignIn(name, by, verifier, redirect_uri, says_issuer, known)
     text = to_json(asdict(begun)).decode()
     await store.put(begun_place(state), text, now_ms() + BEGUN_FOR * 1000)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
@@ -87,8 +98,11 @@ async def taken_up(store: SignInStore, state: str, bound_to: str) -> BegunSignIn
     """What was begun with that state, which serves once. Raises McpSignInFailed: nothing, too long ago, or by
     somebody else."""
     text = await store.take(begun_place(state), now_ms()) if state else None
-    begun = _BEGUN.validate_json(text) if text is not None else None
-    if begun is None or not hmac.compare_digest(begun.bound_to.encode(), bound_to.encode()):
+    try:
+        begun = _BEGUN.validate_json(text) if text is not None else None
+    except ValidationError:  # of another version
+        begun = None
+    if begun is None or not hmac.compare_digest(begun.by.bound_to.encode(), bound_to.encode()):
         raise McpSignInFailed(
             "This sign-in was not begun here, was used already, or was begun too long ago. Begin again."
         )

@@ -1,6 +1,6 @@
 """One session with a server. This is where the SDK begins: importing this file takes 1.1 s of CPU.
 
-program or address ──▶ transport ──▶ watched: bounded lists, the end noticed ──▶ mcp.Client ──▶ calls
+program or address ──▶ transport: results mended ──▶ watched: the end noticed ──▶ mcp.Client ──▶ calls
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from gateway.errors import ServerUnreachable, ToolError
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.call_results import mended_result
+from gateway.tools.mcp.call_results import bounded, mended_result
 from gateway.tools.mcp.failure_messages import (
     ConnectionEnding,
     SessionForgotten,
@@ -32,6 +32,8 @@ from gateway.tools.mcp.failure_messages import (
     credentials_of,
     redacted,
     scrubbed,
+    secrets_of,
+    without_secrets,
 )
 from gateway.tools.mcp.handshake_results import is_handshake, mended_handshake
 from gateway.tools.mcp.http_answers import Refusal
@@ -39,11 +41,13 @@ from gateway.tools.mcp.http_transport import http_client
 from gateway.tools.mcp.oauth_tokens import NEEDS_SIGN_IN, BearerAuth, ServerTokens
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
 from gateway.tools.mcp.sdk_failures import has_broken_off, reason_of
+from gateway.tools.mcp.set_aside import SetAside
 from gateway.tools.mcp.sse_transport import sse_transport
 from gateway.tools.mcp.stdio_transport import stdio_transport
 from gateway.tools.mcp.task_ending import put_to_end
 from gateway.tools.mcp.tool_list import ToolList
-from gateway.tools.mcp.tool_results import output_of, outside_output
+from gateway.tools.mcp.tool_results import output_of, outside_output, size_of
+from gateway.tools.mcp.wire_messages import read_apart
 from gateway.tools.progress import Progress
 
 IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
@@ -114,6 +118,7 @@ class McpConnection:
         self._is_over = False
         self._list: ToolList | None = None
         self._check: asyncio.Task[None] | None = None
+        self._aside = SetAside()
         self._client: Client
 
     async def open(self, stack: AsyncExitStack, on_stderr: Callable[[str], None]) -> None:
@@ -136,9 +141,10 @@ class McpConnection:
         self, stack: AsyncExitStack, on_stderr: Callable[[str], None]
     ) -> AbstractAsyncContextManager[Any]:
         if self._server.command is not None:
-            return stdio_transport(self._server, self._ending, on_stderr)
+            return stdio_transport(self._server, self._ending, on_stderr, self._mended)
         auth = BearerAuth(self._tokens, self._ending, self._name) if self._tokens is not None else None
-        http = await stack.enter_async_context(http_client(self._server, self._ending, auth))
+        client = http_client(self._server, self._ending, self._mended, self._aside, auth)
+        http = await stack.enter_async_context(client)
         url = self._server.url or ""
         if self._server.transport == "sse":
             return sse_transport(url, http, self._ending)
@@ -226,7 +232,7 @@ class McpConnection:
             ) from None
         finally:
             progress.close()
-        return output_of(result, self._name)
+        return await read_apart(size_of(result), lambda: output_of(result, self._name))
 
     def lost(self, error: BaseException) -> ServerUnreachable:
         """Why the session is over, or never began."""
@@ -326,7 +332,7 @@ class McpConnection:
 
     @asynccontextmanager
     async def _watched(self, transport: AbstractAsyncContextManager[Any]) -> AsyncGenerator[Any]:
-        """The transport, with lists mended on their way, and its end noticed also between calls."""
+        """The transport, with its end noticed also between calls, and what is set aside put back."""
         async with transport as (messages, answers):
             inbox, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
 
@@ -334,7 +340,7 @@ class McpConnection:
                 try:
                     with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                         async for message in messages:
-                            await inbox.send(self._repaired(message))
+                            await inbox.send(self._whole(message))
                 except Exception:  # a mistake of ours: without this task no answer would ever come
                     log.exception("mcp_messages_not_read", server=self._name)
                 self._over()
@@ -346,21 +352,22 @@ class McpConnection:
                 mended.close()
                 await put_to_end(passing)
 
-    def _repaired(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
-        """A result as the SDK takes it. In a session that is open, only those of a list and of calls are
-        looked at."""
-        if not isinstance(message, SessionMessage) or not isinstance(message.message, JSONRPCResponse):
-            return message
-        result = message.message.result
-        if not result.keys().isdisjoint(_OF_CALLS):
-            message.message.result = mended_result(result)
-        elif is_handshake(result):
-            message.message.result = mended_handshake(result)
-        elif self._list is not None:
-            message.message.result = self._list.mended(result)
-        elif self._is_open:
-            message.message.result = mended_result(result)
+    def _whole(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCResponse):
+            message.message.result = self._aside.taken(message.message.result)
         return message
+
+    def _mended(self, result: dict[str, Any]) -> dict[str, Any]:
+        """A result as the SDK takes it, without our secrets; also called in threads. In a session that is
+        open, only those of a list and of calls are looked at."""
+        result = without_secrets(result, secrets_of(self._server, self._ending.tokens))
+        if not result.keys().isdisjoint(_OF_CALLS):
+            return mended_result(result)
+        if is_handshake(result):
+            return mended_handshake(result)
+        if self._list is not None:
+            return self._list.mended(result)
+        return mended_result(result) if self._is_open else bounded(result)
 
 
 def _report_to(show: Progress) -> ProgressFnT:

@@ -5,6 +5,7 @@ leaves its call without an answer."""
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 from urllib.parse import urljoin
 
 import anyio
@@ -84,9 +85,14 @@ async def _read(
 
 def _messages(data: str) -> list[JSONRPCMessage]:
     try:
-        return read_messages(data.encode(), None)
+        return read_messages(data.encode(), None, _as_read)
     except ValueError:
         return []
+
+
+def _as_read(result: dict[str, Any]) -> dict[str, Any]:
+    """The results of this client come mended (http_answers)."""
+    return result
 
 
 def _endpoint(url: str, named: str) -> str:
@@ -127,7 +133,7 @@ async def _send(url: str, client: httpx2.AsyncClient, message: JSONRPCMessage, i
             if response.is_success or asked is None:
                 return
             with suppress(ValueError):
-                refused = read_messages(await response.aread(), asked)[0]
+                refused = read_messages(await response.aread(), asked, _as_read)[0]
     except httpx2.HTTPError:
         pass
     if asked is not None:

@@ -7,12 +7,13 @@ import asyncio
 import signal
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, RequestId
 
 from gateway.cancellation_shield import finish
 from gateway.child_process import ChildProcess, start_child
@@ -20,7 +21,7 @@ from gateway.json_parts import PartCounter
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding
-from gateway.tools.mcp.wire_messages import read_messages
+from gateway.tools.mcp.wire_messages import Mend, read_apart, read_messages
 
 GRACE = 2.0
 """Seconds that a program gets to end after its input was closed, and again after SIGTERM. (MCP
@@ -35,10 +36,10 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 @asynccontextmanager
 async def stdio_transport(
-    server: McpServer, ending: ConnectionEnding, on_line: Callable[[str], None]
+    server: McpServer, ending: ConnectionEnding, on_line: Callable[[str], None], results: Mend
 ) -> AsyncGenerator[Streams]:
     """Starts the program and in any case ends it with all that it started itself, in at most three times
-    GRACE. `on_line` gets the lines of its standard error.
+    GRACE. `on_line` gets the lines of its standard error; results are what `results` makes of them.
 
     Raises:
         OSError: it cannot be started.
@@ -49,7 +50,7 @@ async def stdio_transport(
     asked: dict[RequestId, None] = {}
     tasks = [
         asyncio.create_task(_read_stderr(process, ending, on_line)),
-        asyncio.create_task(_read(process, inbox, ending, asked)),
+        asyncio.create_task(_read(process, inbox, ending, asked, results)),
         asyncio.create_task(_write(process, outbox, inbox, asked)),
     ]
     try:
@@ -80,7 +81,11 @@ async def _start(server: McpServer) -> ChildProcess:
 
 
 async def _read(
-    process: ChildProcess, inbox: Inbox, ending: ConnectionEnding, asked: dict[RequestId, None]
+    process: ChildProcess,
+    inbox: Inbox,
+    ending: ConnectionEnding,
+    asked: dict[RequestId, None],
+    results: Mend,
 ) -> None:
     """Every line of standard output is a message. Closing the inbox is how the session learns of the end.
     Of the requests that are `asked` and not answered, an error without an id is that of the last one: a
@@ -96,11 +101,12 @@ async def _read(
             except asyncio.LimitOverrunError:
                 ending.because(f"it sent a message of more than {bounds.MESSAGE} bytes")
                 return
-            if PartCounter().add(line) > bounds.PARTS:
-                ending.because(f"it sent a message of more than {bounds.PARTS} objects and lists")
-                return
+            last = next(reversed(asked), None)
             try:
-                messages = read_messages(line, next(reversed(asked), None))
+                messages = await read_apart(len(line), partial(_messages, line, last, results))
+            except _TooManyParts:
+                ending.because(f"it sent a message of more than {bounds.PARTS} objects, lists and values")
+                return
             except ValueError:
                 strange += 1
                 continue
@@ -112,6 +118,17 @@ async def _read(
                             asked.pop(request, None)
                 await inbox.send(SessionMessage(message))
         ending.because("it writes something else than messages to its standard output")
+
+
+class _TooManyParts(Exception):
+    """A message has more than bounds.PARTS."""
+
+
+def _messages(line: bytes, unanswered: RequestId | None, results: Mend) -> list[JSONRPCMessage]:
+    """Raises ValueError: it is none; _TooManyParts."""
+    if PartCounter(with_values=True).add(line) > bounds.PARTS:
+        raise _TooManyParts
+    return read_messages(line, unanswered, results)
 
 
 def _number(request: RequestId | None) -> int | None:

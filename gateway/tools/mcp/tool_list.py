@@ -1,6 +1,6 @@
 """A server's list of tools as it is read: page by page, within bounds, and without what is no tool.
 
-page ──▶ mended: entries that are tools are kept here ──▶ the SDK gets their names and parameters
+page ──▶ mended: entries that are tools are kept here ──▶ the SDK gets names, and headers
 """
 
 from collections.abc import Iterable
@@ -10,9 +10,11 @@ from pydantic_core import from_json, to_json
 
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
+from gateway.tools.mcp.wire_messages import is_within
 
 _PAGE: Final = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}  # must be there, since 2026
 _SCHEMA_NAMES: Final = ("inputSchema", "input_schema", "parameters", "schema")
+_HEADER: Final = b'"x-mcp-header"'
 _NO_PARAMETERS: Final = (None, [], {}, "")
 
 
@@ -26,6 +28,7 @@ class ToolList:
         self._found: dict[str, ListedTool] = {}
         self._looked_at = 0
         self._budget = bounds.LIST
+        self._with_headers = 0
 
     @property
     def is_full(self) -> bool:
@@ -42,6 +45,7 @@ class ToolList:
         for entry in entries:
             try:
                 tool = self._read(entry)
+                parameters = self._told(tool.schema)
             except ValueError as error:
                 name = entry.get("name", "?") if isinstance(entry, dict) else "?"
                 self._leave_out(str(name), str(error))
@@ -50,7 +54,7 @@ class ToolList:
                 self._leave_out(tool.name, "another tool has its name")
                 continue
             self._found[tool.name] = tool
-            told.append({"name": tool.name, "inputSchema": _parameters(tool.schema)})
+            told.append({"name": tool.name, "inputSchema": parameters})
         mended = {**_PAGE, "tools": told}
         cursor = page.get("nextCursor")
         if isinstance(cursor, str | int) and not isinstance(cursor, bool):
@@ -89,6 +93,19 @@ class ToolList:
             raise ValueError(f"the list has more than {bounds.LIST} bytes")
         return tool
 
+    def _told(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """What the SDK looks at of a schema, on the event loop: parameters, if any are to be sent as headers.
+        Raises ValueError: that is too much."""
+        if _HEADER not in to_json(schema):
+            return {"type": "object"}
+        self._with_headers += 1
+        if self._with_headers > bounds.WITH_HEADERS or not is_within(schema, bounds.DETAILS):
+            raise ValueError("it asks for headers in a schema that is too large, or as one of too many")
+        properties = schema.get("properties")
+        found = properties.items() if isinstance(properties, dict) else ()
+        told = {key: value for key, value in found if isinstance(value, dict)}
+        return {"type": "object", "properties": told}
+
     def _leave_out(self, tool: str, reason: str) -> None:
         self.left_out.append(LeftOutTool(tool[: bounds.LINE], reason[: bounds.LINE]))
 
@@ -108,10 +125,3 @@ def _schema(entry: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise ValueError("its schema is no JSON object")
     return schema
-
-
-def _parameters(schema: dict[str, Any]) -> dict[str, Any]:
-    """Of the schema what the SDK looks at."""
-    properties = schema.get("properties")
-    found = properties.items() if isinstance(properties, dict) else ()
-    return {"type": "object", "properties": {key: value for key, value in found if isinstance(value, dict)}}

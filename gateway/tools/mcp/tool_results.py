@@ -1,13 +1,7 @@
 """The result of a server's tool: text for the model, and files."""
 
 import binascii
-import re
-from collections.abc import Iterator
-from contextlib import suppress
-from itertools import islice
-from typing import Any
 
-import orjson
 from mcp_types import (
     AudioContent,
     BlobResourceContents,
@@ -19,20 +13,16 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
-from pydantic_core import to_json
 
 from gateway.messages import clean_text
 from gateway.tools.base import File, ToolOutput
-from gateway.tools.mcp import bounds
 from gateway.tools.mcp.call_results import UNKNOWN_TYPE, decoded
 
-_IN_NUMBER, _IN_WORD = re.compile(r"[\w.]"), re.compile(r"\w")
 _MAX_TYPE_LENGTH = 100  # characters of a declared type that are looked at
 
 
 def output_of(result: CallToolResult, server: str) -> ToolOutput:
-    """Text as it is; what is no text as files; the structured result as JSON, unless the text has all of it
-    already. A message has bounds.MESSAGE bytes, so all of it is bounded."""
+    """Text as it is; what is no text as files. All of it is bounded, as a message is."""
     parts: list[str] = []
     files: list[File] = []
     for block in result.content:
@@ -45,55 +35,27 @@ def output_of(result: CallToolResult, server: str) -> ToolOutput:
             files.append(file)
         elif text := _block_text(block):
             parts.append(text)
-    written = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-    if result.structured_content is not None and not _has_all(written, result.structured_content):
-        parts.append(_structured(result.structured_content, is_beside=bool(written.strip())))
     text = "\n".join(parts) or ("" if files else "(no output)")
     return outside_output(text, server, is_error=result.is_error, files=files)
 
 
-def _has_all(text: str, structured: Any) -> bool:
-    """Whether the text has every value of the structured result: as JSON, or told in other words. Of a large
-    one the first bounds.COMPARED values are looked for, and in a long text none."""
-    if not text.strip():
-        return False
-    with suppress(ValueError):
-        told = orjson.loads(text)
-        return structured in (told, {"result": told})
-    return len(text) <= bounds.STRUCTURED and all(
-        _says(text, value) for value in islice(_values(structured), bounds.COMPARED)
-    )
+def size_of(result: CallToolResult) -> int:
+    """The characters of its texts and files."""
+    return sum(map(_size, result.content))
 
 
-def _says(text: str, value: str) -> bool:
-    if not value[-1:].isdecimal():
-        return value in text
-    at = -1
-    for _ in range(bounds.TRIES):
-        if (at := text.find(value, at + 1)) < 0:
-            return False
-        before, after = text[max(0, at - 1) : at], text[at + len(value) : at + len(value) + 1]
-        if not (_IN_NUMBER.match(before) or _IN_WORD.match(after)):  # 1 is not in 12
-            return True
-    return False
-
-
-def _values(structured: Any) -> Iterator[str]:
-    """The values in it as a text would have them; of a long text its beginning."""
-    if isinstance(structured, dict | list):
-        for each in structured.values() if isinstance(structured, dict) else structured:
-            yield from _values(each)
-    elif isinstance(structured, str):
-        yield next(iter(structured.splitlines()), "")[: bounds.LINE]
-    elif structured is not None:
-        yield to_json(structured, serialize_unknown=True).decode()
-
-
-def _structured(structured: Any, *, is_beside: bool) -> str:
-    text = _json(structured)
-    if is_beside and len(text) > bounds.STRUCTURED:
-        return f"[a structured result of {len(text)} characters, left out beside the text]"
-    return text
+def _size(block: ContentBlock) -> int:
+    match block:
+        case TextContent():
+            return len(block.text)
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return len(resource.text)
+        case ImageContent() | AudioContent():
+            return len(block.data)
+        case EmbeddedResource(resource=BlobResourceContents() as resource):
+            return len(resource.blob)
+        case _:
+            return 0
 
 
 def outside_output(text: str, server: str, *, is_error: bool, files: list[File] | None = None) -> ToolOutput:
@@ -140,7 +102,3 @@ def _address(uri: str) -> str:
 
 def _last_part(uri: str) -> str:
     return uri.rpartition("/")[2]
-
-
-def _json(value: Any) -> str:
-    return to_json(value, serialize_unknown=True).decode()

@@ -1,21 +1,33 @@
 """What a server has written, as messages that the SDK reads: forgiving where the meaning is plain, since the
-SDK drops what is not well formed, and a call would wait for it until its time is over."""
+SDK drops what is not well formed, and a call would wait for it until its time is over.
 
+    bytes ──▶ large: one of a few threads ──▶ parsed once, results mended, all else bounded ──▶ the SDK
+"""
+
+import asyncio
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
+import orjson
 from mcp_types import (
     INTERNAL_ERROR,
     JSONRPCError,
     JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
     JSONRPCResponse,
     RequestId,
-    jsonrpc_message_adapter,
 )
 from pydantic_core import from_json, to_json
 
 from gateway.messages import shortened
+from gateway.places import Places
 from gateway.tools.mcp import bounds
+
+T = TypeVar("T")
+Mend = Callable[[dict[str, Any]], dict[str, Any]]
+"""What makes of any result one that the SDK takes, and that is quickly looked through."""
 
 _FIRST, _SECOND = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LONE = re.compile(rb"%b(?!%b)|(?<!%b)%b" % (_FIRST, _SECOND, _FIRST, _SECOND))
@@ -25,6 +37,34 @@ _BACKSLASH = rb"\\"
 _BOM = b"\xef\xbb\xbf"
 _WORDS: Final = ("message", "error_description", "detail", "msg", "title", "error", "reason")
 """Names under which servers and their proxies say in words what went wrong, the most telling one first."""
+
+
+_DIGITS = bytes(ord("0") if 48 <= each < 58 else each for each in range(256))
+_readers = Places(bounds.READERS)
+
+
+async def read_apart(size: int, read: Callable[[], T]) -> T:
+    """What `read` makes of so many bytes: in a thread where they are many, so that no others wait for it."""
+    if size <= bounds.INLINE:
+        return read()
+    await _readers.take(None)
+    try:
+        return await asyncio.to_thread(read)
+    finally:
+        _readers.give_back()
+
+
+def is_within(value: Any, parts: int) -> bool:
+    """Whether a value has no more parts than that, on all levels. Takes no longer than so many do."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict | list):
+            parts -= len(each)
+            if parts < 0:
+                return False
+            waiting.extend(each.values() if isinstance(each, dict) else each)
+    return True
 
 
 def whole_characters(text: bytes) -> bytes:
@@ -40,24 +80,22 @@ def whole_characters(text: bytes) -> bytes:
     return text
 
 
-def read_messages(text: bytes, unanswered: RequestId | None) -> list[JSONRPCMessage]:
+def read_messages(text: bytes, unanswered: RequestId | None, mend: Mend) -> list[JSONRPCMessage]:
     """The messages of a line or a body: one, or each of a batch (JSON-RPC 2.0, 6). `unanswered` is the
     request that an answer without an id is taken for. Raises ValueError: it is no message."""
-    try:
-        message = jsonrpc_message_adapter.validate_json(text, by_name=False)
-    except ValueError:
-        value = _parsed(text)
-        values = value if isinstance(value, list) else [value]
-        return [_message(each, unanswered) for each in values[: bounds.LISTED]]
-    if isinstance(message, JSONRPCError) and message.id is None:
-        message.id = unanswered
-    return [message]
+    return messages_in(parsed(text), unanswered, mend)
 
 
-def answer_to(text: bytes, request: RequestId) -> JSONRPCResponse | JSONRPCError:
-    """The one message of a body that answers the request, by its id or because nothing else can be
+def messages_in(value: Any, unanswered: RequestId | None, mend: Mend) -> list[JSONRPCMessage]:
+    """The messages that a parsed value is. Raises ValueError: it is none."""
+    values = value if isinstance(value, list) else [value]
+    return [_message(each, unanswered, mend) for each in values[: bounds.LISTED]]
+
+
+def answer_in(value: Any, request: RequestId, mend: Mend) -> JSONRPCResponse | JSONRPCError:
+    """The one message of a parsed body that answers the request, by its id or because nothing else can be
     meant. Raises ValueError: there is none."""
-    messages = read_messages(text, request)
+    messages = messages_in(value, request, mend)
     answers = [each for each in messages if isinstance(each, JSONRPCResponse | JSONRPCError)]
     found = next((each for each in answers if str(each.id) == str(request)), answers[0] if answers else None)
     if found is None:
@@ -82,29 +120,37 @@ def words_of(value: Any) -> str:
     return shortened(" ".join(text.split()), bounds.LINE)
 
 
-def _parsed(text: bytes) -> Any:
+def parsed(text: bytes) -> Any:
+    """The value that JSON is, also with half characters, NaN or bytes that are no UTF-8.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    if len(text) > bounds.INLINE and b"0" * bounds.DIGITS in text.translate(_DIGITS):
+        return orjson.loads(whole_characters(text))
     try:
-        return from_json(text, allow_inf_nan=True)
+        return from_json(text, allow_inf_nan=True, cache_strings="none")
     except ValueError:
-        return from_json(whole_characters(text), allow_inf_nan=True)
+        return from_json(whole_characters(text), allow_inf_nan=True, cache_strings="none")
 
 
-def _message(value: Any, unanswered: RequestId | None) -> JSONRPCMessage:
+def _message(value: Any, unanswered: RequestId | None, mend: Mend) -> JSONRPCMessage:
     """Raises ValueError."""
     if not isinstance(value, dict):
         raise ValueError("no object")
-    if isinstance(value.get("method"), str):
+    if isinstance(method := value.get("method"), str):
         params = value.get("params")
-        kept = {key: value[key] for key in ("id", "method") if value.get(key) is not None}
-        given = {"params": params} if isinstance(params, dict) else {}
-        return jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **kept, **given}, by_name=False)
+        given = params if isinstance(params, dict) and is_within(params, bounds.DETAILS) else None
+        if value.get("id") is None:
+            return JSONRPCNotification(jsonrpc="2.0", method=method, params=given)
+        return JSONRPCRequest(jsonrpc="2.0", id=value["id"], method=method, params=given)
     request = _id(value.get("id"), unanswered)
     if value.get("error") is not None:
         return JSONRPCError.model_validate({"jsonrpc": "2.0", "id": request, "error": _error(value["error"])})
     if request is None:
         raise ValueError("no message")
     if "result" in value:
-        return JSONRPCResponse(jsonrpc="2.0", id=request, result=_result(value["result"]))
+        return JSONRPCResponse(jsonrpc="2.0", id=request, result=mend(_result(value["result"])))
     if "id" not in value:
         raise ValueError("no message")
     return JSONRPCError.model_validate(
@@ -123,6 +169,7 @@ def _error(value: Any) -> dict[str, Any]:
     code, data = INTERNAL_ERROR, None
     if isinstance(value, dict):
         written, data = value.get("code"), value.get("data")
+        data = data if is_within(data, bounds.DETAILS) else None
         if isinstance(written, int | float | str) and str(written).removeprefix("-").isdecimal():
             code = int(written)
     message = value.get("message") if isinstance(value, dict) else value

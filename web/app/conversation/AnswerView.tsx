@@ -19,6 +19,7 @@ import { Markdown } from "./markdown/Markdown";
 import { MemoryCard } from "./MemoryCard";
 import { openTurnId, useOpenTurnId } from "./running";
 import { OutcomeLine } from "./OutcomeLine";
+import { usePrinting } from "./printing";
 import { RetrievalView } from "./RetrievalView";
 import { ScheduleLine } from "./ScheduleLine";
 import { useMayWrite } from "../sidebar/shared-chats";
@@ -41,7 +42,8 @@ export function AnswerView({ session, turn }: Props) {
   const detail = useSettings((value) => value.detail);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
-  const [first, setFirst] = useState(MOST / 2);
+  const [wanted, setFirst] = useState(MOST / 2);
+  const first = usePrinting() ? parts.length : wanted;
   const newest = Math.max(first, parts.length - MOST / 2);
   const between = parts.slice(first, newest);
   const goingOn = isOver ? [] : between.filter(isGoingOn);
@@ -145,7 +147,7 @@ interface PartProps {
 const PartView = memo(function PartView({ session, turn, part, isOver }: PartProps) {
   switch (part.kind) {
     case "text": return <Said text={part.text} isGrowing={part.open && !isOver} />;
-    case "thinking": return <Thinking text={part.text} isRunning={part.open && !isOver} />;
+    case "thinking": return <Thinking text={part.text} isRunning={part.open && !isOver} took={part.endedAt === undefined ? undefined : part.endedAt - part.at} />;
     case "call": return <CallView session={session} turn={turn} call={part.call} isOver={isOver} />;
     case "retrieval": return <RetrievalView data={part.data} />;
     case "memory": return <MemoryCard data={part.data} />;
@@ -170,16 +172,34 @@ function Said({ text, isGrowing }: { readonly text: string; readonly isGrowing: 
     : <div key={place} className={isOpen && isGrowing ? "prose growing" : "prose"}><Markdown text={said} /></div>);
 }
 
-function Thinking({ text, isRunning }: { readonly text: string; readonly isRunning: boolean }) {
-  const { words } = useSpeech();
+interface ThinkingProps {
+  readonly text: string;
+  readonly isRunning: boolean;
+  /** Milliseconds, where the log tells them: of what stands in the text it does not. */
+  readonly took?: number | undefined;
+}
+
+// One line: what is thought just now, and then how long it took. The rest is there for who opens it.
+function Thinking({ text, isRunning, took }: ThinkingProps) {
+  const speech = useSpeech();
+  const { words, fill } = speech;
   const isAll = useSettings(({ detail }) => detail === "all");
   const [isOpen, setOpen] = useState(isAll);
+  const says = isRunning ? words.thinking : took === undefined ? words.thought : fill(words.thoughtFor, { time: speech.seconds(took) });
   return (
     <details className={isRunning ? "step thinking running" : "step thinking"} open={isAll} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary><b>{words.thinking}</b></summary>
+      <summary><b>{says}</b>{isRunning && !isOpen && <span className="thought" dir="auto" aria-hidden><i>{lastLine(text)}</i></span>}</summary>
       {isOpen && <div className="prose"><Markdown text={text} /></div>}
     </details>
   );
+}
+
+const LINE = 160; // characters that are wider than any line of the page
+
+// The end of what is thought, without its Markdown.
+export function lastLine(text: string): string {
+  const line = text.slice(-2 * LINE).trimEnd().split("\n").at(-1) ?? "";
+  return line.replaceAll(/[*_`#>]+/g, "").trim().slice(-LINE);
 }
 
 function Withdrawn({ attempt: { attempt, reason = "" } }: { readonly attempt: Attempt }) {
@@ -205,6 +225,7 @@ function Failure({ session, turn }: Props) {
   const speech = useSpeech();
   const { words } = speech;
   const isFree = useOpenTurnId() === undefined;
+  const isReplay = useApp(({ replay }) => replay !== null);
   const mayWrite = useMayWrite(session);
   const [trouble, setTrouble] = useState<unknown>(null);
   const { code, message, retryable } = turn.error ?? { code: "", message: "", retryable: false };
@@ -216,7 +237,7 @@ function Failure({ session, turn }: Props) {
         <span dir="auto">{message}</span>
         {retryable && <>{/[.!?。！？]$/.test(message) ? " " : ". "}{words.mayHelp}</>}
       </p>
-      {retryable && mayWrite && <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>}
+      {retryable && mayWrite && !isReplay && <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>}
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
     </div>
   );

@@ -4,12 +4,13 @@
 import type { Artifact } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
 
+import { PreviewButton } from "../preview/PreviewButton";
 import { client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PICTURE, markGone, saveArtifact, useGone } from "./artifact-files";
 import { type Speech, useSpeech } from "./speech";
-import { Picture } from "./Picture";
+import { Picture, useBroughtPicture } from "./Picture";
 
 const LINES = 200; // of the first part that is shown
 
@@ -19,7 +20,9 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const { ref, name = ref, kind = "binary", mime, summary } = artifact;
   const isGone = useGone(ref);
   const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null);
-  const [isShown, setShown] = useState(false);
+  const isBrought = useBroughtPicture(ref) !== undefined;
+  const [isWanted, setShown] = useState(false);
+  const isShown = isWanted || isBrought;
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
   const isText = artifact.lines !== undefined;
@@ -36,6 +39,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
               <button type="button" className="small" aria-label={`${label}: ${name}`} aria-expanded={isShown}
                 onClick={() => setShown(!isShown)}>{label}</button>
             )}
+            <PreviewButton file={artifact} name={name} />
             <ActionButton act={() => saveArtifact(artifact)} onTrouble={fail} label={`${words.download}: ${name}`}>{words.download}</ActionButton>
           </span>
         )}

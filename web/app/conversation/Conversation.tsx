@@ -2,21 +2,26 @@
 
 import { useEffect, useState } from "react";
 
+import { BeginningBar } from "../folders/BeginningBar";
+import { endTemporaryChats } from "../folders/temporary";
+import { TemporaryBar } from "../folders/TemporaryBar";
 import { reopen } from "../live";
 import { useApp } from "../state";
 import { keepAnnouncing } from "./announcements";
 import { showActiveBranch } from "./branch";
 import { Composer } from "./Composer";
 import { useSpeech } from "./speech";
-import { keepOutbox, send, useMessages } from "./outbox";
+import { keepOutbox, useMessages } from "./outbox";
 import { PendingMessage } from "./PendingMessage";
 import { TurnList } from "./TurnList";
 import { may, useChat } from "../sidebar/shared-chats";
+import { Welcome } from "./Welcome";
 import "./conversation.css";
 import "./prose.css";
 
 keepOutbox();
 keepAnnouncing();
+endTemporaryChats();
 
 export interface ConversationProps {
   readonly session: string | null;
@@ -53,26 +58,11 @@ export function Conversation({ session }: ConversationProps) {
       {chat !== null && hasTurns ? <TurnList session={chat} sent={sent}>{pending}</TurnList>
         : messages.length === 0 ? <Welcome session={chat} />
           : <div className="scroll"><div id="messages">{pending}</div></div>}
+      {chat === null && !isReplay && !isGone && <BeginningBar />}
+      {chat !== null && !isReplay && details?.temporary === true && <TemporaryBar />}
       {isReplay ? <p className="note" role="status">{words.replaying}</p>
-        : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
-          : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
+         : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
+           : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
-  );
-}
-
-function Welcome({ session }: ConversationProps) {
-  const { words } = useSpeech();
-  const isDemo = useApp(({ health }) => health?.demo === true);
-  const examples = [words.example1, words.example2, words.example3, ...(isDemo ? [words.demo1, words.demo2] : [])];
-  return (
-    <div className="scroll">
-      <div id="welcome" className="welcome">
-        <h2>{words.welcome}</h2>
-        <p>{words.welcomeHint}</p>
-        <div className="examples">
-          {examples.map((text) => <button key={text} type="button" className="example" onClick={() => send(session, text, [])}>{text}</button>)}
-        </div>
-      </div>
-    </div>
   );
 }

@@ -5,6 +5,9 @@ import { useEffect, useState } from "react";
 import { useApp } from "../state";
 import { type FileInfo, pictureOf } from "./artifact-files";
 
+/** The address of a picture that a file brought along. */
+export const useBroughtPicture = (ref: string): string | undefined => useApp(({ replay }) => replay?.pictures?.[ref]);
+
 interface Props {
   readonly file: FileInfo;
   readonly onTrouble: (error: unknown) => void;
@@ -14,6 +17,7 @@ export function Picture({ file, onTrouble }: Props) {
   const [address, setAddress] = useState<string | null>(null);
   const { ref, mime } = file;
   const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null);
+  const brought = useBroughtPicture(ref);
   useEffect(() => {
     if (isFile) return;
     const ending = new AbortController();
@@ -29,6 +33,7 @@ export function Picture({ file, onTrouble }: Props) {
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `onTrouble` is another function with each drawing
   }, [ref, mime, isFile]);
-  if (address === null) return null;
-  return <img src={address} alt={file.name ?? ref} onError={() => onTrouble({ code: "no_picture" })} />;
+  const source = brought ?? address;
+  if (source === null) return null;
+  return <img src={source} alt={file.name ?? ref} onError={() => onTrouble({ code: "no_picture" })} />;
 }

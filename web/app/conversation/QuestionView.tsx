@@ -11,7 +11,7 @@ import { useStore } from "../store";
 import { Trouble } from "./ActionButton";
 import { AttachedFiles } from "./AttachedFiles";
 import { type QuestionEdit, setQuestionEdit, useQuestionEdit } from "./question-edits";
-import { isComposing, sends } from "./composing";
+import { sends } from "../input-methods";
 import { useMember } from "./members";
 import { CopyButton } from "../CopyButton";
 import { useSpeech } from "./speech";
@@ -45,7 +45,7 @@ export function QuestionView({ session, turn }: Props) {
       )}
       {!change && (
         <div className="question" dir="auto" data-turn={turn.id} title={speech.time(turn.startedAt)}>
-          <LongText text={turn.input} wraps />
+          {turn.input !== "" && <LongText text={turn.input} wraps />}
           <AttachedFiles files={turn.attachments} />
         </div>
       )}
@@ -56,7 +56,7 @@ export function QuestionView({ session, turn }: Props) {
             <button type="button" className="icon" title={words.changeQuestion} aria-label={words.changeQuestion}
               onClick={() => setQuestionEdit(session, turn, { text: turn.input, files: turn.attachments })}><Pencil aria-hidden /></button>
           )}
-          <CopyButton text={() => turn.input} label={words.copyMessage} />
+          {turn.input !== "" && <CopyButton text={() => turn.input} label={words.copyMessage} />}
           <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
         </div>
       )}
@@ -68,6 +68,7 @@ function ChangeForm({ session, turn, change }: Props & { readonly change: Questi
   const { words } = useSpeech();
   const id = useId();
   const { text, files } = change;
+  const isEmpty = text.trim() === "" && files.length === 0;
   const box = useRef<HTMLTextAreaElement>(null);
   const close = () => setQuestionEdit(session, turn, undefined);
   useEffect(() => {
@@ -77,7 +78,7 @@ function ChangeForm({ session, turn, change }: Props & { readonly change: Questi
   }, []);
   const submit = (event?: SyntheticEvent) => {
     event?.preventDefault();
-    if (text.trim() === "") return;
+    if (isEmpty) return;
     send(session, text, files, { parent: turn.parentId ?? "root" });
     close();
   };
@@ -86,13 +87,12 @@ function ChangeForm({ session, turn, change }: Props & { readonly change: Questi
       <label htmlFor={id} className="unseen">{words.changeQuestion}</label>
       <textarea ref={box} id={id} value={text} dir="auto" rows={Math.min(12, text.split("\n").length + 1)} onChange={(event) => setQuestionEdit(session, turn, { text: event.target.value, files })}
         onKeyDown={(event) => {
-          if (isComposing(event)) return;
           if (event.key === "Escape") {
             event.preventDefault();
             close();
           } else if (sends(event)) submit();
         }} />
-      <button type="submit" className="primary" disabled={text.trim() === ""}>{words.askChanged}</button>
+      <button type="submit" className="primary" disabled={isEmpty}>{words.askChanged}</button>
       <button type="button" className="small" onClick={close}>{words.cancel}</button>
     </form>
   );

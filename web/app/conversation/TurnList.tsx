@@ -9,6 +9,7 @@ import { Virtualizer, type VirtualizerHandle } from "virtua";
 import { loadOlder } from "../live";
 import { app, useApp } from "../state";
 import { useSpeech } from "./speech";
+import { usePrinting } from "./printing";
 import { TurnView } from "./TurnView";
 
 const AT_END = 40; // pixels from the end that count as being there
@@ -43,6 +44,7 @@ export function TurnList({ session, children, sent }: Props) {
   const last = useRef({ top: 0, height: 0 });
   const [isAway, setAway] = useState(false);
   const isPrepended = usePrepended(path);
+  const isPrinting = usePrinting();
 
   // The scrolling tells that it is at its end then.
   const toEnd = () => {
@@ -116,11 +118,12 @@ export function TurnList({ session, children, sent }: Props) {
   return (
     <div className="scroll-frame">
       <div ref={scroller} className="scroll" onScroll={look} tabIndex={0} onPointerDown={({ button }) => { isPressed.current = button === 0; }}
-        onWheel={({ deltaY }) => deltaY < 0 && leave()} onTouchMove={leave} onKeyDown={({ key }) => UPWARDS.has(key) && leave()} role="feed" aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
+        onWheel={({ deltaY }) => deltaY < 0 && leave()} onTouchMove={leave} onKeyDown={({ key }) => UPWARDS.has(key) && leave()} role={path.length > 0 ? "feed" : "group"} aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
         <div ref={content} id="messages">
           {hasOlder && <p className="older">{words.loadingOlder}</p>}
+          {hasOlder && <p className="on-paper">{words.notPrinted}</p>}
           <Virtualizer ref={list} scrollRef={scroller} data={path} shift={isPrepended} bufferSize={800}
-            keepMounted={alwaysDrawn(path)}>
+            keepMounted={isPrinting ? [...path.keys()] : alwaysDrawn(path)}>
             {(id, index) => <TurnView key={id} session={session} id={id} position={index + 1} count={hasOlder ? -1 : path.length} />}
           </Virtualizer>
           {children}

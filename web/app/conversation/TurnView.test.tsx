@@ -43,6 +43,18 @@ it("says which tool runs, and thinks while none does", () => {
   expect(draw(START, BEGIN, CALL, RESULT).querySelector(".waiting")?.textContent).toBe("Thinking…");
 });
 
+it("shows the last line of a thought while it grows, and then how long it took", () => {
+  const thought = (text: string): Given => ["thinking", { text }, { iteration: 1 }];
+  const grows = draw(START, BEGIN, thought("First **this**.\n"), thought("\nThen `that`"));
+  expect(grows.querySelector(".thinking summary")?.textContent).toBe("ThinkingThen that");
+  expect(grows.querySelector(".thinking .thought")?.getAttribute("aria-hidden")).toBe("true");
+  const over = draw(START, BEGIN, thought("First this."), text("391"), done());
+  expect(over.querySelector(".thinking summary")?.textContent).toBe("Thought for 0.1 s");
+  expect(over.querySelector(".thinking .prose")).toBeNull();
+  const within = draw(START, BEGIN, text("<think>Hm.</think>391"), done()); // no log tells when it ended
+  expect(within.querySelector(".thinking summary")?.textContent).toBe("Thoughts");
+});
+
 it("tells that the model is waited for, until it is asked", () => {
   const busy: Given = ["warning", { code: "model_busy", message: "Waiting for the model: 2 requests …", before: 2 }, { iteration: 1 }];
   const starting: Given = ["warning", { code: "model_starting", message: "The model's server is starting …" }, { iteration: 1 }];

@@ -71,18 +71,47 @@ test("to erase is asked for twice, to forget once", async () => {
   });
   render(<MemoryPage />);
   const row = await openRow("Content of a");
-  press(row, "Erase…");
+  choose(row, "Erase…");
   press(within(screen.getByRole("dialog")), "Cancel");
-  press(row, "Erase…");
+  choose(row, "Erase…");
   fireEvent(screen.getByRole("dialog"), new Event("cancel")); // as Escape does
   await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-  press(row, "Erase…");
+  choose(row, "Erase…");
   expect(asked.some(({ route }) => route.endsWith("/erase"))).toBe(false);
   fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Erase" }));
   await waitFor(() => expect(screen.queryByText("Content of a")).toBeNull());
-  fireEvent.click((await openRow("Content of b")).getByRole("button", { name: "Delete" }));
+  fireEvent.click((await openRow("Content of b")).getByRole("button", { name: "Forget" }));
   await waitFor(() => expect(screen.queryByText("Content of b")).toBeNull());
   expect(asked.find(({ route }) => route === "DELETE /api/memory/b")?.headers.get("If-Match")).toBe('"1"');
+});
+
+test("what was forgotten is brought back by one press, in the list in which it was", async () => {
+  let isThere = true;
+  const asked = fakeServer({
+    ...answers([]), "GET /api/memory": (_: unknown, query: URLSearchParams) => ({ memories: isThere && !query.has("quarantined") ? [memory("m")] : [] }), "GET /api/memory/m": whole("m"),
+    "DELETE /api/memory/m": () => { isThere = false; return undefined; },
+    "POST /api/memory/m/restore": () => { isThere = true; return memory("m", { version: 3 }); },
+  });
+  render(<MemoryPage />);
+  press(await openRow("Content of m"), "Forget");
+  await screen.findByText(/It can be brought back for 30 days/);
+  expect(screen.queryByText("Content of m")).toBeNull();
+  expect(await violations()).toEqual([]);
+  press(screen, "Undo");
+  await screen.findByText("Remembered again.");
+  await screen.findByText("Content of m");
+  expect(asked.filter(({ route }) => route.startsWith("POST"))).toHaveLength(1);
+  expect(screen.queryByRole("button", { name: "Undo" })).toBeNull();
+});
+
+test("each thing that can be done with a memory says what becomes of it", async () => {
+  fakeServer({ ...answers([memory("m")]), "GET /api/memory/m": whole("m") });
+  render(<MemoryPage />);
+  press(await openRow("Content of m"), "More");
+  const said = screen.getAllByRole("menuitem").map(({ textContent }) => textContent);
+  expect(said.map((text) => text.split(" ")[0])).toEqual(["Pin", "Replace…", "Suppress", "Freeze", "Erase…"]);
+  expect(said.every((text) => text.endsWith("."))).toBe(true);
+  expect(await violations()).toEqual([]);
 });
 
 const gone = (id: string) => ({
@@ -176,6 +205,10 @@ function remembering(...rows: readonly { readonly id: string; readonly [name: st
 }
 
 const summaryOf = (text: string) => screen.getByText(text, { selector: ".gist" }).closest("summary");
+const choose = (row: Pick<typeof screen, "getByRole">, name: string) => {
+  press(row, "More");
+  fireEvent.click(screen.getByRole("menuitem", { name: new RegExp(`^${name} `) })); // its line of explanation follows
+};
 const press = (root: Pick<typeof screen, "getByRole">, name: string) => fireEvent.click(root.getByRole("button", { name }));
 
 test("a memory is changed, pinned and deleted, and each change is a version with who made it", async () => {
@@ -188,10 +221,10 @@ test("a memory is changed, pinned and deleted, and each change is a version with
   fireEvent.change(row.getByLabelText("Importance"), { target: { value: "5" } });
   press(row, "Save");
   await waitFor(() => expect(document.activeElement).toBe(summaryOf("喜欢喝咖啡")));
-  press(row, "Pin");
+  choose(row, "Pin");
   await row.findByText("fact · importance 5 · Pinned");
   expect(row.getAllByRole("listitem").map(({ textContent }) => textContent.slice(0, 16))).toEqual(["1: remembered, l", "2: edited, local", "3: edited, local"]);
-  press(row, "Delete");
+  press(row, "Forget");
   await screen.findByText("Nothing is remembered yet");
   expect(document.activeElement).toBe(screen.getByRole("searchbox"));
 });
@@ -199,10 +232,12 @@ test("a memory is changed, pinned and deleted, and each change is a version with
 test.each([["Freeze", "frozen: not recalled"], ["Suppress", "suppressed"]])("what %s set aside can be used again", async (name, state) => {
   remembering({ id: "m", content: "Works in Oslo", summary: "Works in Oslo" });
   const row = await openRow("Works in Oslo");
-  press(row, name);
+  choose(row, name);
   await row.findByText(`fact · importance 3 · ${state}`);
-  expect(row.queryByRole("button", { name: "Freeze" })).toBeNull();
-  press(row, "Use again");
+  press(row, "More");
+  expect(screen.queryByRole("menuitem", { name: /^Freeze/ })).toBeNull();
+  press(row, "More");
+  choose(row, "Use again");
   await row.findByText("fact · importance 3");
   expect(row.getAllByRole("listitem").at(-1)?.textContent).toContain("3: active again, local");
 });
@@ -210,10 +245,10 @@ test.each([["Freeze", "frozen: not recalled"], ["Suppress", "suppressed"]])("wha
 test("a memory is replaced by what is true instead; to cancel changes nothing", async () => {
   const asked = remembering({ id: "m", content: "Works in Oslo", summary: "Works in Oslo" });
   const row = await openRow("Works in Oslo");
-  press(row, "Replace…");
+  choose(row, "Replace…");
   press(row, "Cancel");
   expect(asked.some(({ route }) => route.startsWith("POST"))).toBe(false);
-  press(row, "Replace…");
+  choose(row, "Replace…");
   fireEvent.change(row.getByLabelText("What is true instead"), { target: { value: "Works in Turku" } });
   press(row, "Replace");
   await screen.findByText("Works in Turku");

@@ -9,6 +9,7 @@ import { saveFile, completeExport } from "../downloads";
 import { Deleted } from "./memory/Deleted";
 import { MemoryForm } from "./memory/MemoryForm";
 import { MemoryRow } from "./memory/MemoryRow";
+import { words as verbTable } from "./memory/verb-words";
 import { Profiles } from "./memory/Profiles";
 import { usePageStatus } from "./page-status";
 import { StatusLine } from "./StatusLine";
@@ -31,21 +32,24 @@ interface List {
 
 export default function MemoryPage() {
   const { memory: words, ...common } = useWords(table);
+  const verbs = useWords(verbTable);
   const { status, report, attempt } = usePageStatus();
   const [which, setWhich] = useState<Which>("all");
   const [query, setQuery] = useState("");
   const [list, setList] = useState<List | null>(null);
   const [waiting, setWaiting] = useState(0);
   const [isAdding, setAdding] = useState(false);
-  const asked = useRef(0);
+  const asking = useRef<AbortController>(undefined);
   const search = useRef<HTMLInputElement>(null);
 
   const show = useCallback(async (before?: string) => {
-    const mine = asked.current += 1;
+    asking.current?.abort(); // an answer that was overtaken is dropped
+    const { signal } = asking.current = new AbortController();
     const words = query.trim() !== "" && which !== "deleted" ? { q: query.trim() } : {};
     await attempt(async () => {
-      const found = await client.memories({ ...WHICHES[which], ...words, limit: PAGE, ...(before === undefined ? {} : { before }) });
-      if (mine !== asked.current) return undefined; // an answer that was overtaken is dropped
+      const found = await client.memories({ ...WHICHES[which], ...words, limit: PAGE, ...(before === undefined ? {} : { before }) }, { signal })
+        .catch((error: unknown) => { if (!signal.aborted) throw error; });
+      if (!found || signal.aborted) return undefined;
       setList((known) => ({
         memories: [...before !== undefined && known ? known.memories : [], ...found.memories],
         deleted: [...before !== undefined && known ? known.deleted : [], ...found.deleted ?? []],
@@ -67,11 +71,16 @@ export default function MemoryPage() {
     setList((known) => known && { ...known, memories: known.memories.map((each) => each.id === memory.id ? memory : each) });
     count();
   };
-  const gone = (id: string, text: string) => {
+  const gone = (id: string, text: string, bringBack?: () => Promise<unknown>) => {
     setList((known) => known && {
       ...known, memories: known.memories.filter((each) => each.id !== id), deleted: known.deleted.filter((each) => each.id !== id),
     });
-    report(text);
+    report(text, bringBack && (() => void attempt(async () => {
+      await bringBack();
+      await show();
+      count();
+      return verbs.broughtBack;
+    })));
     count();
     search.current?.focus();
   };

@@ -8,13 +8,15 @@ import { inWords } from "./problems";
 export interface StatusText {
   readonly text: string;
   readonly isTrouble: boolean;
+  /** What takes it back. */
+  readonly undo?: (() => void) | undefined;
 }
 
 const NOTHING: StatusText = { text: "", isTrouble: false };
 
 export interface PageStatus {
   readonly status: StatusText;
-  readonly report: (text: string) => void;
+  readonly report: (text: string, undo?: () => void) => void;
   /** Whether it worked. What went wrong is told; `act` may resolve to what is told of it. */
   readonly attempt: (act: () => Promise<string | undefined>) => Promise<boolean>;
 }
@@ -27,7 +29,7 @@ export function usePageStatus(): PageStatus {
     latest.current = next;
     setStatus(next);
   }, []);
-  const report = useCallback((text: string) => set({ text, isTrouble: false }), [set]);
+  const report = useCallback((text: string, undo?: () => void) => set({ text, isTrouble: false, undo }), [set]);
   const attempt = useCallback(async (act: () => Promise<string | undefined>) => {
     const before = latest.current;
     try {

@@ -27,7 +27,7 @@ const ADA: api.Caller = {
   scopes: ["chat", "read"],
   has_key: true, signed_in: false,
   is_admin: false,
-  is_operator: false,
+  is_operator: false, public_links: false,
   models: ["m"],
 };
 

@@ -11,5 +11,9 @@ export const PAGE_COMPONENTS: Readonly<Record<Page, ComponentType>> = {
   artifacts: lazy(() => import("./ArtifactsPage")),
   schedules: lazy(() => import("./SchedulesPage")),
   webhooks: lazy(() => import("./WebhooksPage")),
+  admin: lazy(() => import("./AdminPage")),
+  link: lazy(() => import("./LinkPage")),
+  links: lazy(() => import("./LinksPage")),
+  usage: lazy(() => import("./UsagePage")),
   prompts: lazy(() => import("./PromptsPage")),
 };

@@ -6,7 +6,7 @@ import { memo } from "react";
 import { hashOf, NEW_CHAT } from "../page-address";
 import { go, useWords } from "../state";
 import { useActions } from "./actions";
-import type { Chat } from "./chats";
+import { type Chat, CHAT_TYPE } from "./chats";
 import { Menu } from "./Menu";
 import { MarkedText } from "./MarkedText";
 import { words as shareWords } from "./share-words";
@@ -36,7 +36,7 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, i
   const pieces = found?.title?.map(({ text }) => text).join("") === title ? found.title : [{ text: title, hit: false }];
   const state = status === "running" ? "running" : status === undefined ? isUnread ? "unread" : null : "waiting";
   return (
-    <li className="chat-row" data-chat={chat.id} data-open={isOpen}>
+    <li className="chat-row" data-chat={chat.id} data-open={isOpen} onDragStart={(event) => event.dataTransfer.setData(CHAT_TYPE, chat.id)}>
       <a
         href={hashOf({ ...NEW_CHAT, ...place }) || "#"} aria-current={isOpen ? "page" : undefined} tabIndex={isStop ? 0 : -1}
         onClick={(event) => {

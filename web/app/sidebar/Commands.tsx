@@ -6,13 +6,14 @@ import { flushSync } from "react-dom";
 
 import { caller } from "../caller";
 import { show, toggle } from "../regions";
-import { useLanguage } from "../settings";
+import { isDeveloperNow, useLanguage } from "../settings";
 import { app, go, useApp, useWords } from "../state";
 import { useStore } from "../store";
 import { chats } from "./chats";
-import { commandOf, type Command, commands, isMac } from "./commands";
+import { commandOf, type Command, commands, commandsOf, isMac } from "./commands";
 import { Shortcuts } from "./Shortcuts";
 import { Palette } from "./Palette";
+import { printWhole } from "./actions";
 import { useChat } from "./shared-chats";
 import { shownTitle, titleOf } from "./title";
 import { words as table } from "./sidebar-words";
@@ -57,6 +58,10 @@ const DOES: Readonly<Record<Command, () => void>> = {
   palette: () => commands.set({ open: commands.get().open === "palette" ? null : "palette" }),
   thisList: () => commands.set({ open: "keys" }),
   newChat: () => go({}),
+  print: () => {
+    if (app.get().conversation.path.length > 0 && app.get().place.page === null) printWhole();
+    else print();
+  },
   toggleSidebar: () => toggle("sidebar"),
   toggleInspector: () => toggle("inspector"),
   focusMessage: () => document.querySelector<HTMLElement>("#conversation textarea")?.focus(),
@@ -81,7 +86,7 @@ function listen(): () => void {
     const isWriting = at?.closest("input, textarea, select, [contenteditable], [role=menu], dialog") != null;
     const command = commandOf(event, { isWriting, singleKeys, isMac: isMac() });
     const isFree = open === null ? document.querySelector("dialog[open]") === null : command === "palette";
-    if (command === null || !isFree) return;
+    if (command === null || !isFree || !commandsOf(isDeveloperNow()).includes(command)) return;
     event.preventDefault();
     run(command);
   }, { signal: ending.signal });

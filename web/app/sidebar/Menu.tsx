@@ -9,6 +9,8 @@ export interface Action {
   readonly isDangerous?: boolean;
   /** What an assistive tool says beside the label, and the menu shows: a key. */
   readonly hint?: string;
+  /** A line below the label: what becomes of it. */
+  readonly explanation?: string;
   readonly act: () => void;
 }
 
@@ -87,14 +89,14 @@ function Items({ id, label, actions, button, onClose }: ItemsProps) {
   };
   return (
     <div ref={menu} id={id} className="actions-menu" role="menu" aria-label={label} tabIndex={-1} onKeyDown={move}>
-      {actions.map(({ label: name, icon, hint, isDangerous, act }) => (
+      {actions.map(({ label: name, icon, hint, explanation, isDangerous, act }) => (
         <button
           key={name} type="button" role="menuitem" tabIndex={-1} data-dangerous={isDangerous}
           onClick={() => {
             onClose(true);
             act();
           }}
-        >{icon}<span>{name}</span>{hint !== undefined && <kbd>{hint}</kbd>}</button>
+        >{icon}<span>{name}{explanation !== undefined && <> <small>{explanation}</small></>}</span>{hint !== undefined && <kbd>{hint}</kbd>}</button>
       ))}
     </div>
   );

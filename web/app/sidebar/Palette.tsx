@@ -3,17 +3,19 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 
-import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
-import { PAGES } from "../page-address";
+import { library } from "../library/library";
+import { words as libraryWords } from "../library/library-words";
+import { pagesOf, QUIET_PAGES } from "../page-address";
+import { useQuietPages } from "../QuietPages";
 import { show } from "../regions";
-import { settings, THEMES } from "../settings";
+import { settings, THEMES, useIsDeveloper } from "../settings";
 import { app, go, useWords } from "../state";
 import { useStore } from "../store";
 import { words as frame } from "../frame-words";
 import { chats } from "./chats";
 import { run } from "./Commands";
-import { chordText, type Command, commands, isMac, KEYS } from "./commands";
+import { chordText, commands, commandsOf, isMac, KEYS } from "./commands";
 import { best } from "./fuzzy";
 import { markedSpans } from "./highlight";
 import { MarkedText } from "./MarkedText";
@@ -60,7 +62,6 @@ export function Palette() {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); // in new browsers this returns a promise
   }, [at]);
   const move = (event: KeyboardEvent) => {
-    if (isComposing(event)) return;
     const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
     if (to !== undefined) setAt((to + shown.length) % Math.max(1, shown.length));
     else if (event.key === "Enter") take(shown[at]?.choice);
@@ -97,14 +98,17 @@ function useChoices(): readonly Choice[] {
   const words = useWords(table);
   const { pages } = useWords(frame);
   const sharing = useWords(shareWords);
+  const { title: savedPrompts } = useWords(libraryWords);
   const all = useStore(chats.store, (state) => state.chats);
   const shared = useStore(chats.store, (state) => state.shared.chats);
+  const isDeveloper = useIsDeveloper();
+  const quiet = useQuietPages().join(" ");
   return useMemo(() => {
     const mac = isMac();
-    const names = (Object.keys(KEYS) as Command[]).filter((name) => name !== "palette");
+    const names = commandsOf(isDeveloper).filter((name) => name !== "palette");
     return [
       ...names.map((name) => ({ id: name, name: words[name], kind: words.command, chord: chordText(KEYS[name], mac), act: () => run(name) })),
-      ...PAGES.map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
+      ...[...pagesOf(isDeveloper), ...QUIET_PAGES.filter((page) => quiet.includes(page))].map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
       { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
       { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
         show("sidebar");
@@ -118,11 +122,12 @@ function useChoices(): readonly Choice[] {
         flushSync(() => show("sidebar"));
         document.getElementById("import-chat")?.click();
       } },
+      { id: "saved-prompts", name: savedPrompts, kind: words.command, act: () => library.set({ isOpen: true }) },
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
       ...all.map((chat) => ({ id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: words.chat, act: () => go({ session: chat.id }) })),
       ...shared.map((chat) => ({
         id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
       })),
     ];
-  }, [words, sharing, pages, all, shared]);
+  }, [words, sharing, pages, all, shared, isDeveloper, quiet, savedPrompts]);
 }

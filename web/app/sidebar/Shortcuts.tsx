@@ -1,16 +1,17 @@
 // The list of the keys.
 
 import { Dialog } from "../Dialog";
+import { useIsDeveloper } from "../settings";
 import { useWords } from "../state";
 import { useStore } from "../store";
-import { allowSingleKeys, chordText, type Command, commands, isMac, KEYS } from "./commands";
+import { allowSingleKeys, chordText, commands, commandsOf, isMac, KEYS } from "./commands";
 import { words as table } from "./sidebar-words";
 
 export function Shortcuts() {
   const words = useWords(table);
   const mac = isMac();
   const singleKeys = useStore(commands, (state) => state.singleKeys);
-  const everywhere = (Object.keys(KEYS) as Command[]).map((name) => [chordText(KEYS[name], mac), words[name]] as const);
+  const everywhere = commandsOf(useIsDeveloper()).map((name) => [chordText(KEYS[name], mac), words[name]] as const);
   const parts = [
     [words.keysEverywhere, everywhere],
     [words.keysChats, [["↑ ↓", words.moveInList], ["Enter", words.openChat], ["F2", words.rename], [mac ? "⌦" : "Del", words.delete]]],

@@ -1,13 +1,14 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Pencil, Pin, PinOff, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Link, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
 } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 
 import { caller } from "../caller";
 import { Dialog } from "../Dialog";
 import { saveFile } from "../downloads";
+import { words as filing } from "../folders/folder-words";
 import { inWords } from "../pages/problems";
 import { app, client, go, useWords } from "../state";
 import { useLanguage } from "../settings";
@@ -22,7 +23,14 @@ import { may } from "./shared-chats";
 import { words as shareWords } from "./share-words";
 import { useStore } from "../store";
 
-type Asked = "rename" | "delete" | "history" | "share" | null;
+/** Prints all of a chat: of the one on the screen unless one is named. */
+export const printWhole = (session?: string): void => void import("../conversation/print").then(({ printChat }) => printChat(session));
+
+const LinkDialog = lazy(() => import("../pages/links/LinkDialog"));
+const MoveDialog = lazy(() => import("../folders/MoveDialog").then(({ MoveDialog }) => ({ default: MoveDialog })));
+const InstructionsDialog = lazy(() => import("../folders/InstructionsDialog").then(({ InstructionsDialog }) => ({ default: InstructionsDialog })));
+
+type Asked = "link" | "rename" | "delete" | "history" | "share" | "move" | "instructions" | null;
 
 // The actions, and the dialog that one of them has opened.
 export function useActions(chat: Chat): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
@@ -30,6 +38,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const language = useLanguage();
   const [asked, ask] = useState<Asked>(null);
   const sharing = useWords(shareWords);
+  const { moveTo, instructions } = useWords(filing);
   const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
   const title = shownTitle(chat, words.untitled);
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
@@ -62,14 +71,20 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
       : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
     ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
-    ...(isOwn ? [{ label: words.history, icon: <Layers />, act: () => ask("history") }] : []),
+    ...(isOwn && hasOthers ? [{ label: sharing.link, icon: <Link />, act: () => ask("link") }] : []),
+    ...(isOwn ? [
+      { label: moveTo, icon: <FolderInput />, act: () => ask("move") },
+      { label: instructions, icon: <ScrollText />, act: () => ask("instructions") },
+      { label: words.history, icon: <Layers />, act: () => ask("history") },
+    ] : []),
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
-      saveFile(new File([file], `${chat.id}.jsonl`));
+      saveFile(new File([file], `${fileName(title)}.jsonl`));
       return words.exported;
     }) },
     { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
     { label: words.shareHtml, icon: <FileCode2 />, act: () => void share("html") },
+    { label: words.print, icon: <Printer />, act: () => printWhole(chat.id) },
     ...(isOwn ? [chat.archived
       ? { label: words.unarchive, icon: <ArchiveRestore />, act: () => void archive(false) }
       : { label: words.archive, icon: <Archive />, act: () => void archive(true) }] : []),
@@ -82,7 +97,10 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const dialog = asked === "rename" ? <Rename chat={chat} onClose={close} />
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
       : asked === "history" ? <History session={chat.id} onClose={close} />
-        : asked === "share" ? <ShareDialog chat={chat} onClose={close} /> : null;
+        : asked === "share" ? <ShareDialog chat={chat} onClose={close} />
+          : asked === "link" ? <Suspense><LinkDialog session={chat.id} onClose={close} /></Suspense>
+            : asked === "move" ? <Suspense><MoveDialog chat={chat} onClose={close} /></Suspense>
+              : asked === "instructions" ? <Suspense><InstructionsDialog session={chat.id} onClose={close} /></Suspense> : null;
   return { actions, ask: askFor, dialog };
 }
 

@@ -20,6 +20,7 @@ export function allowSingleKeys(singleKeys: boolean): void {
 export const KEYS = {
   palette: { key: "k", mod: true },
   newChat: { key: "o", mod: true, shift: true },
+  print: { key: "p", mod: true },
   toggleSidebar: { key: "s", mod: true, shift: true },
   toggleInspector: { key: "e", mod: true, shift: true },
   focusMessage: { key: "Escape", shift: true },
@@ -30,6 +31,10 @@ export const KEYS = {
 } as const satisfies Readonly<Record<string, Chord>>;
 
 export type Command = keyof typeof KEYS;
+
+/** Those that the reader has: who is shown no developer tools has no inspector to open. */
+export const commandsOf = (isDeveloper: boolean): Command[] =>
+  (Object.keys(KEYS) as Command[]).filter((name) => isDeveloper || name !== "toggleInspector");
 
 export interface Chord {
   readonly key: string;
@@ -46,12 +51,10 @@ interface Pressed {
   readonly metaKey: boolean;
   readonly shiftKey: boolean;
   readonly altKey: boolean;
-  readonly isComposing?: boolean;
 }
 
 // What was asked for by a key, if anything. `isWriting`: the focus is where letters are text.
 export function commandOf(pressed: Pressed, { isWriting, singleKeys, isMac }: { isWriting: boolean; singleKeys: boolean; isMac: boolean }): Command | null {
-  if (pressed.isComposing === true) return null;
   const mod = isMac ? pressed.metaKey : pressed.ctrlKey;
   const other = isMac ? pressed.ctrlKey : pressed.metaKey;
   for (const [name, chord] of Object.entries(KEYS) as [Command, Chord][]) {

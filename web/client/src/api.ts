@@ -100,6 +100,8 @@ export interface ArtifactCompact {
   readonly compact: string;
   /** Queries that read a part of this very artifact. */
   readonly locators: Readonly<Record<string, string>>;
+  /** What the model gets of it when it is the only file of a message; absent where that cannot be told now. */
+  readonly reading?: FileReading;
 }
 
 /** An artifact. Times are Unix milliseconds. */
@@ -161,6 +163,10 @@ export interface ArtifactsQuery {
   readonly session_id?: string;
   /** Those that this turn made. */
   readonly turn_id?: string;
+  /** Those of this kind. */
+  readonly kind?: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Words in the name or the summary, all of them, the last by its beginning. A page may be empty and have a `next`: so many were looked through. */
+  readonly q?: string;
   readonly limit?: number;
   /** The `next` of the former page. */
   readonly before?: string;
@@ -290,6 +296,8 @@ export interface Caller {
   readonly is_operator: boolean;
   /** Those that a turn may choose, the default first. */
   readonly models: readonly string[];
+  /** Links to chats may be for anybody who has them. */
+  readonly public_links: boolean;
 }
 
 export interface ChatBody {
@@ -301,12 +309,12 @@ export interface ChatBody {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
@@ -362,8 +370,8 @@ export interface ComponentReport {
   readonly name: string;
   readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS";
   readonly file: string;
-  /** `default` when the file is not in the prompts folder or unusable. */
-  readonly source: "file" | "default";
+  /** `default` when the file is not in the prompts folder or unusable; `edited` when the operator has written something in its place. */
+  readonly source: "file" | "default" | "edited";
   /** Cleaned, before it is cut. */
   readonly text: string;
   /** SHA-256 of the text, in hex. */
@@ -503,6 +511,20 @@ export interface CursorQuery {
   readonly after?: number;
 }
 
+export interface DayUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  /** As 2026-11-30. */
+  readonly day: string;
+}
+
 /** What a person decides about a call. */
 export interface DecisionBody {
   readonly decision: "approve" | "deny";
@@ -566,6 +588,12 @@ export interface DeliveryReply {
   readonly status?: number;
   /** Why its last try was no success. */
   readonly error?: string;
+}
+
+/** Of the file system on which the data folder lies, in bytes. */
+export interface DiskSpace {
+  readonly free: number;
+  readonly total: number;
 }
 
 /** The documents in use and those that are not any more. `warnings` name files that cannot be used and those that are left out. */
@@ -691,6 +719,8 @@ export interface EvidenceItem {
 export interface ExportQuery {
   /** jsonl: all of it, to be imported. The others: to be read by people. */
   readonly format?: "jsonl" | "markdown" | "html";
+  /** Of the words around what was said; absent: that of the reader's browser. */
+  readonly language?: "en" | "zh-Hans" | "zh-Hant";
 }
 
 /** Why the gateway is not ready. */
@@ -730,12 +760,35 @@ export interface FileBlock {
   readonly name?: string;
 }
 
+/** What the model gets of a file, for people: all of its text, a part of it (and it may read on), the picture, the pages, or none of its content and why. */
+export interface FileReading {
+  readonly how: "text" | "part" | "image" | "pages" | "none";
+  /** Of a text. */
+  readonly lines?: number;
+  /** Bytes of a text that are no UTF-8: the model reads marks there. */
+  readonly damaged?: number;
+  /** The picture is larger than the model looks at it. */
+  readonly scaled?: true;
+  /** Of a PDF, where they can be counted. */
+  readonly pages?: number;
+  /** Of what the model gets nothing of but a description. */
+  readonly why?: "empty" | "format" | "encoding" | "encrypted" | "too_large" | "too_many_pixels" | "too_many_pages" | "damaged";
+}
+
 /** What the authorization server has added to the address where the person came back. */
 export interface FinishMcpSignInBody {
   readonly state: string;
   readonly code?: string;
   readonly iss?: string;
   readonly error?: string;
+}
+
+/** What becomes of the chats of the file. */
+export interface ForeignChatsQuery {
+  /** true: tell what is in the file, and import nothing. */
+  readonly preview?: boolean;
+  /** Numbers of chats in the file, as the preview tells them: `1-40,55`. Absent: all. */
+  readonly only?: string;
 }
 
 /** Where the words of a search stand, in pieces that make one text. */
@@ -923,11 +976,60 @@ export interface LimitReply {
   readonly resets_at?: number;
 }
 
+export interface LimitRuleReply {
+  readonly rule: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
+}
+
+/** What limits there are, in the order in which they are asked. */
+export interface LimitRules {
+  readonly added: readonly LimitRuleReply[];
+  /** GATEWAY_LIMITS; changed there alone. */
+  readonly of_settings: readonly string[];
+}
+
+/** Rules in the form of GATEWAY_LIMITS, such as `user=ada:cost=20/month`, in the place of all that were set here before. Of those that count the same the first that fits holds, before any of the settings. */
+export interface LimitsBody {
+  readonly rules: readonly string[];
+}
+
+/** A link to make. */
+export interface LinkBody {
+  readonly session_id: string;
+  /** anybody: whoever has it, where GATEWAY_PUBLIC_LINKS allows that. */
+  readonly audience?: "signed_in" | "anybody";
+  /** It shows what comes after now too. */
+  readonly live?: boolean;
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** The newest first, those that have expired too. */
+export interface LinkList {
+  readonly links: readonly LinkReply[];
+}
+
+/** A link to a chat. Times are Unix milliseconds. */
+export interface LinkReply {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
 }
 
 export interface ListedSession {
@@ -958,18 +1060,51 @@ export interface ListedSession {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
 }
 
-/** The MCP servers of the settings, by name. */
+/** A client that is registered at the server's authorization server; what is absent is found out. */
+export interface McpOAuthBody {
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly issuer?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** A server to add, or what becomes of one. Headers and `oauth` that are not named stay as they are, unless it moves to another address. */
+export interface McpServerBody {
+  /** On the public web, or in GATEWAY_MCP_HOSTS. */
+  readonly url: string;
+  readonly transport?: "auto" | "http" | "sse";
+  /** Sent with every request; no answer shows their values. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly oauth?: McpOAuthBody;
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints?: boolean;
+  /** Seconds for the answer to one call. */
+  readonly timeout?: number;
+}
+
+/** The MCP servers, by name. */
 export interface McpServerList {
   readonly servers: readonly McpServerRow[];
 }
 
-/** An MCP server of the settings. */
+/** An MCP server, of the settings or added. */
 export interface McpServerRow {
   readonly name: string;
+  /** Without its query; absent: it is a program that the gateway runs. */
+  readonly url?: string;
+  readonly transport: "auto" | "http" | "sse";
+  /** Names of the headers that are sent to it. */
+  readonly headers: readonly string[];
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints: boolean;
+  /** It is one of the settings, and is changed there alone. */
+  readonly is_fixed: boolean;
   readonly status: "connecting" | "connected" | "failed" | "needs_sign_in";
   /** How many are offered. */
   readonly tools: number;
@@ -1191,6 +1326,51 @@ export interface ModelUsageReply {
   readonly unpriced: number;
 }
 
+export interface ModelUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  readonly model: string;
+}
+
+/** Which month, and by whose clocks. */
+export interface MonthQuery {
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
+  /** csv: a table by day and model. */
+  readonly format?: "json" | "csv";
+}
+
+/** A month of a user. What was used beside turns, and in chats that are deleted since, counts to the day of UTC; what else, to the day of `timezone`. */
+export interface MonthReply {
+  readonly user_id: string;
+  readonly month: string;
+  readonly timezone: string;
+  /** The first month of which something is known. */
+  readonly since?: string;
+  readonly total: UsedReply;
+  /** In their order, those with something. */
+  readonly days: readonly DayUsed[];
+  /** Those that cost most first. */
+  readonly models: readonly ModelUsed[];
+  /** The ten that cost most. */
+  readonly sessions: readonly SessionUsed[];
+  /** In chats that are deleted since; a part of the sums. */
+  readonly deleted: UsedReply;
+  /** What was done beside turns; a part of the sums. */
+  readonly beside: readonly PurposeUsed[];
+  /** Those that hold for the user now (GATEWAY_LIMITS); for admins those that count users. */
+  readonly limits: readonly LimitReply[];
+}
+
 /** A range, by seq or position; absent when nothing of the kind was moved. */
 export interface Moved {
   readonly first: number;
@@ -1212,6 +1392,21 @@ export interface NewKey {
   /** When it was used last, true to about a minute. */
   readonly used_at?: number;
   readonly key: string;
+}
+
+export interface NewLink {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
+  /** Behind the address of the gateway. It is shown here alone. */
+  readonly path: string;
 }
 
 export interface NewMemoryBody {
@@ -1274,6 +1469,26 @@ export interface NewWebhook {
 export interface Omission {
   readonly id: string;
   readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** The secret of a link: the last part of its path. */
+export interface OpenLinkBody {
+  readonly token: string;
+}
+
+export interface OwnSavedPromptBody {
+  /** prompt: a message, called by its name. persona: instructions for a session. */
+  readonly kind?: "prompt" | "persona";
+  /** Of a prompt what is typed behind the slash: letters, digits, _ . and -. */
+  readonly name: string;
+  /** What it is for, in a few words. */
+  readonly title?: string;
+  /** In a prompt each {{word}} is a field that is filled in when it is used. */
+  readonly text: string;
+  /** Of a persona: that answers; absent: any. */
+  readonly model?: string;
+  /** A project for whose members it is, in which you may write; absent: it is yours. */
+  readonly project_id?: string;
 }
 
 /** Without any of them the answer is the content itself. One alone, but for `lines` beside `search`. */
@@ -1359,8 +1574,11 @@ export interface ProjectBody {
   readonly kind?: "project" | "household";
 }
 
+/** What changes of a project; what is absent stays. */
 export interface ProjectChanges {
-  readonly name: string;
+  readonly name?: string;
+  /** With which sessions begin that are made in it without any of their own. Empty: none. */
+  readonly instructions?: string;
 }
 
 /** With all its members, those that were added first in front. */
@@ -1373,14 +1591,22 @@ export interface ProjectDetails {
   /** The user who made it. */
   readonly created_by: string;
   readonly created_at: number;
+  /** With which sessions begin that are made in it; absent: with none. */
+  readonly instructions?: string;
   readonly members: readonly MemberReply[];
   /** Who has not answered yet, the oldest first. */
   readonly invited: readonly InvitedReply[];
 }
 
-/** The oldest first. */
+/** In the order that you gave them, then the oldest first. */
 export interface ProjectList {
   readonly projects: readonly ProjectReply[];
+}
+
+/** Your projects in the order of your list. */
+export interface ProjectOrder {
+  /** Their ids; others come behind them. */
+  readonly projects: readonly string[];
 }
 
 /** A project that you are in. */
@@ -1393,6 +1619,8 @@ export interface ProjectReply {
   /** The user who made it. */
   readonly created_by: string;
   readonly created_at: number;
+  /** With which sessions begin that are made in it; absent: with none. */
+  readonly instructions?: string;
 }
 
 /** The assembled prompt by layer, and the names of its tools. */
@@ -1422,6 +1650,25 @@ export interface PromptReport {
   readonly warnings: readonly string[];
 }
 
+/** The newest first. */
+export interface PromptVersionList {
+  readonly versions: readonly PromptVersionReply[];
+  /** Absent on the last page. */
+  readonly next?: number;
+}
+
+export interface PromptVersionReply {
+  readonly number: number;
+  /** Absent: the file holds from then on. */
+  readonly text?: string;
+  /** SHA-256 of the text, in hex. */
+  readonly digest?: string;
+  readonly note: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
+}
+
 /** A key of the model's provider. It is stored encrypted, and nobody is shown it again. */
 export interface ProviderKeyBody {
   readonly key: string;
@@ -1438,6 +1685,20 @@ export interface ProviderKeyReply {
   readonly serving?: "user" | "tenant" | "gateway";
   /** Whether a key can be set here. */
   readonly accepted: boolean;
+}
+
+export interface PurposeUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  /** compression, summary, memory, memory_control, artifact_summary or title. */
+  readonly purpose: string;
 }
 
 export interface RefusedLine {
@@ -1639,6 +1900,53 @@ export interface RotationReply {
   readonly after?: string;
 }
 
+/** A text to keep for use. */
+export interface SavedPromptBody {
+  /** prompt: a message, called by its name. persona: instructions for a session. */
+  readonly kind?: "prompt" | "persona";
+  /** Of a prompt what is typed behind the slash: letters, digits, _ . and -. */
+  readonly name: string;
+  /** What it is for, in a few words. */
+  readonly title?: string;
+  /** In a prompt each {{word}} is a field that is filled in when it is used. */
+  readonly text: string;
+  /** Of a persona: that answers; absent: any. */
+  readonly model?: string;
+}
+
+/** What changes of it; what is absent stays. */
+export interface SavedPromptEdits {
+  readonly name?: string;
+  /** Empty: none. */
+  readonly title?: string;
+  readonly text?: string;
+  /** Empty: any. */
+  readonly model?: string;
+}
+
+/** Yours, then those of your projects, then your tenant's; each by name. */
+export interface SavedPromptList {
+  readonly saved_prompts: readonly SavedPromptReply[];
+}
+
+/** Times are Unix milliseconds. */
+export interface SavedPromptReply {
+  readonly id: string;
+  readonly kind: "prompt" | "persona";
+  readonly name: string;
+  readonly title?: string;
+  readonly text: string;
+  readonly model?: string;
+  /** For whose members it is. */
+  readonly project_id?: string;
+  /** Whether it is for all users of your tenant. */
+  readonly for_all: boolean;
+  /** The user who made it. */
+  readonly created_by: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
 /** What is sent, and when: one of `at`, `every` and `cron`. */
 export interface ScheduleBody {
   /** Once, at this date and time (ISO 8601): by the clocks of the time zone, unless it has an offset. With `every` the first time. */
@@ -1738,10 +2046,10 @@ export interface ScheduleRunReply {
 /** A message that was said elsewhere. */
 export interface SeedBody {
   readonly role: "user" | "assistant";
-  /** The user's message. */
-  readonly content: string;
   /** Of a message of the user. */
   readonly attachments?: readonly AttachmentBody[];
+  /** What was said. It may be empty where files came with it. */
+  readonly content: string;
 }
 
 /** A block of a message: its type, its size, and the beginning of its text. */
@@ -1808,6 +2116,18 @@ export interface SentTool {
   readonly tokens: number;
 }
 
+/** One process of the gateway, and what it runs on. Sizes are in bytes. */
+export interface ServerReply {
+  readonly health: Health;
+  readonly python: string;
+  readonly engine: "sqlite" | "postgresql";
+  /** Unix milliseconds. */
+  readonly started_at: number;
+  /** What the database takes, by part. */
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly disk: DiskSpace;
+}
+
 export interface Session {
   readonly id: string;
   readonly title?: string;
@@ -1836,6 +2156,8 @@ export interface Session {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
 }
 
 export interface SessionBody {
@@ -1846,6 +2168,10 @@ export interface SessionBody {
   readonly project_id?: string;
   /** The role, or interface, that it is in. */
   readonly role_id?: string;
+  /** For its turns. Absent: those of its project. Empty: none. */
+  readonly instructions?: string;
+  /** In no list and no search, without memories in it and without any from it; deleted after a day without use (GATEWAY_DELETE_TEMPORARY_AFTER). */
+  readonly temporary?: boolean;
   /** A history that it begins with, the user's message first. Each message of the user is a turn then, marked as seeded, with the answers up to the next one; its tokens are unknown. */
   readonly messages?: readonly SeedBody[];
 }
@@ -1856,12 +2182,14 @@ export interface SessionChanges {
   readonly pinned?: boolean;
   /** Listed only where archived ones are asked for. */
   readonly archived?: boolean;
-  /** A project of yours to move it into; nobody else sees it. */
-  readonly project_id?: string;
+  /** A project of yours to move it into; nobody else sees it. Empty: into none. */
+  readonly project_id?: string | "";
   /** read: the members of its project see all of it. none: nobody else does. */
   readonly shared?: "read" | "write" | "none";
   /** Its own, in place of the one that it had; {}: its tenant's holds again. */
   readonly retention?: SessionRetentionBody;
+  /** From its next turn on. Empty: none. */
+  readonly instructions?: string;
 }
 
 /** One session, and what became of its history. */
@@ -1893,12 +2221,14 @@ export interface SessionDetails {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */
   readonly compressed_rounds: number;
   readonly last_compressed_at?: number;
-  /** The client application's, as they are in force. */
+  /** Yours or the client application's, as its next turn has them. */
   readonly instructions?: string;
   /** Summaries of former sessions in its first turn, as the model reads them. */
   readonly carried_context?: string;
@@ -1928,6 +2258,22 @@ export interface SessionRetention {
 export interface SessionRetentionBody {
   readonly archive_days?: number;
   readonly delete_days?: number;
+}
+
+export interface SessionUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  readonly session_id: string;
+  /** Absent: it has none, or the chat is another user's. */
+  readonly title?: string;
+  readonly is_own: boolean;
 }
 
 export interface SessionsQuery {
@@ -2172,12 +2518,12 @@ export interface TurnOptions {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
@@ -2238,6 +2584,73 @@ export interface UsageReply {
   readonly limits: readonly LimitReply[];
 }
 
+/** What was used. Cost is in US dollars. */
+export interface UsedReply {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+}
+
+/** Users in the order of their ids, with what they used in the month. */
+export interface UserList {
+  readonly month: string;
+  readonly users: readonly UserRow[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+export interface UserMonthQuery {
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
+  /** csv: a table by day and model. */
+  readonly format?: "json" | "csv";
+  /** The user's; absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
+}
+
+/** A user of whom something is stored, or whom the settings name. */
+export interface UserRow {
+  readonly user_id: string;
+  readonly tenant: string;
+  readonly user: string;
+  /** Of keys that hold, of sign-ins, and of the settings. */
+  readonly roles: readonly string[];
+  /** Stored keys that hold. */
+  readonly keys: number;
+  /** Unix milliseconds; absent: never, as far as is known. */
+  readonly seen_at?: number;
+  readonly used: UsedReply;
+}
+
+/** Which users, and the month of their usage. */
+export interface UsersQuery {
+  /** The `next` of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
+}
+
+/** What a component says from the next turn on. */
+export interface VersionBody {
+  /** Absent: its file holds again. */
+  readonly text?: string;
+  /** What for, for those who look at it later. */
+  readonly note?: string;
+  /** Number of the newest version that was seen; 0: of none. */
+  readonly after: number;
+}
+
 /** What a memory became at one change, by whom and why. */
 export interface VersionItem {
   readonly version: number;
@@ -2255,6 +2668,11 @@ export interface VersionItem {
   readonly confidence: number;
   readonly tags: readonly string[];
   readonly superseded_by?: string;
+}
+
+export interface VersionsQuery {
+  /** `next` of the page before. */
+  readonly before?: number;
 }
 
 /** An address, and the events to post to it. */

@@ -134,6 +134,30 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/usage", { query, signal });
   }
 
+  /** A month of this user, by day, model and chat. */
+  usageOfMonth(query: api.MonthQuery = {}, { signal }: Aborting = {}): Promise<api.MonthReply> {
+    return this.connection.ask("GET", "/api/usage/month", { query, signal });
+  }
+
+  /** The same as a table by day and model, as a CSV file. */
+  usageTable(query: api.MonthQuery = {}): Promise<File> {
+    return this.download("/api/usage/month", undefined, { ...query, format: "csv" });
+  }
+
+  /** The same of another user, for admins; without `tenant` one of their own. */
+  usageOfUser(user: string, query: api.UserMonthQuery = {}, { signal }: Aborting = {}): Promise<api.MonthReply> {
+    return this.connection.ask("GET", `/api/users/${encodeURIComponent(user)}/usage`, { query, signal });
+  }
+
+  usageTableOfUser(user: string, query: api.UserMonthQuery = {}): Promise<File> {
+    return this.download(`/api/users/${encodeURIComponent(user)}/usage`, undefined, { ...query, format: "csv" });
+  }
+
+  /** A page of the users of an admin, with what they used in a month. */
+  users(query: api.UsersQuery = {}, { signal }: Aborting = {}): Promise<api.UserList> {
+    return this.connection.ask("GET", "/api/users", { query, signal });
+  }
+
   /** Stops a turn. Once it is over this changes nothing. */
   cancel(session: string, turn: string): Promise<api.Turn> {
     return persist(() => this.connection.ask("POST", `${of(session)}/turns/${turn}/cancel`));
@@ -241,7 +265,7 @@ export class GatewayClient {
 
   // Projects
 
-  /** Those that the caller is in, the oldest first. */
+  /** Those that the caller is in, in the caller's order. */
   projects(): Promise<api.ProjectList> {
     return this.connection.ask("GET", "/api/projects");
   }
@@ -257,6 +281,34 @@ export class GatewayClient {
 
   renameProject(id: string, name: string): Promise<api.ProjectReply> {
     return this.connection.ask("PATCH", `/api/projects/${id}`, { body: { name } });
+  }
+
+  /** Another name, other instructions for the sessions that are made in it. */
+  changeProject(id: string, body: api.ProjectChanges): Promise<api.ProjectReply> {
+    return this.connection.ask("PATCH", `/api/projects/${id}`, { body });
+  }
+
+  /** The order of the caller's list. */
+  arrangeProjects(ids: readonly string[]): Promise<api.ProjectList> {
+    return this.connection.ask("PUT", "/api/projects/order", { body: { projects: ids } });
+  }
+
+  /** The prompts and personas that the caller may use. */
+  savedPrompts(): Promise<api.SavedPromptList> {
+    return this.connection.ask("GET", "/api/saved-prompts");
+  }
+
+  /** `forAll`: for all users of the tenant, which is for admins; so below. */
+  savePrompt(body: api.OwnSavedPromptBody, forAll = false): Promise<api.SavedPromptReply> {
+    return this.connection.ask("POST", savedPrompts(forAll), { body });
+  }
+
+  changeSavedPrompt(id: string, body: api.SavedPromptEdits, forAll = false): Promise<api.SavedPromptReply> {
+    return this.connection.ask("PATCH", `${savedPrompts(forAll)}/${id}`, { body });
+  }
+
+  deleteSavedPrompt(id: string, forAll = false): Promise<void> {
+    return this.connection.ask("DELETE", `${savedPrompts(forAll)}/${id}`);
   }
 
   /** What was shared in it stays with its owners. */
@@ -404,8 +456,8 @@ export class GatewayClient {
 
   // Artifacts
 
-  artifacts(query: api.ArtifactsQuery = {}): Promise<api.ArtifactPage> {
-    return this.connection.ask("GET", "/api/artifacts", { query });
+  artifacts(query: api.ArtifactsQuery = {}, { signal }: Aborting = {}): Promise<api.ArtifactPage> {
+    return this.connection.ask("GET", "/api/artifacts", { query, signal });
   }
 
   /** The whole content, with its name and type. */
@@ -457,8 +509,85 @@ export class GatewayClient {
     return this.connection.ask("POST", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`, { body: { redirect_uri: "page" } });
   }
 
+  /** Your links to chats, the newest first. */
+  links(): Promise<api.LinkList> {
+    return this.connection.ask("GET", "/api/links");
+  }
+
+  /** Its answer alone has the path of the link. */
+  createLink(body: api.LinkBody): Promise<api.NewLink> {
+    return this.connection.ask("POST", "/api/links", { body });
+  }
+
+  /** Ends a link for everybody. */
+  endLink(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/links/${id}`);
+  }
+
+  /** Lets this browser open a link within a minute. */
+  openLink(token: string): Promise<void> {
+    return this.connection.ask("POST", "/api/links/open", { body: { token } satisfies api.OpenLinkBody });
+  }
+
+  /** Forgets the gateway's sign-in to a server. */
+  endMcpSignIn(name: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`);
+  }
+
+  /** Adds a server, or changes one that was added; for the operator, as all that follows. */
+  putMcpServer(name: string, body: api.McpServerBody): Promise<api.McpServerRow> {
+    return this.connection.ask("PUT", `/api/mcp/servers/${encodeURIComponent(name)}`, { body });
+  }
+
+  removeMcpServer(name: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/mcp/servers/${encodeURIComponent(name)}`);
+  }
+
+  limitRules(): Promise<api.LimitRules> {
+    return this.connection.ask("GET", "/api/limits");
+  }
+
+  /** In the place of all that were set so before. */
+  setLimitRules(rules: readonly string[]): Promise<api.LimitRules> {
+    return this.connection.ask("PUT", "/api/limits", { body: { rules } satisfies api.LimitsBody });
+  }
+
+  /** How the process that answers is doing. */
+  server(): Promise<api.ServerReply> {
+    return this.connection.ask("GET", "/api/server");
+  }
+
+  /** Who did what, the newest first; for admins. */
+  audit(query: api.AuditPageQuery = {}): Promise<api.AuditPage> {
+    return this.connection.ask("GET", "/api/audit", { query });
+  }
+
+  /** Your keys, or everybody's for admins, without their secrets. */
+  keys(query: api.KeysQuery = {}): Promise<api.KeyList> {
+    return this.connection.ask("GET", "/api/keys", { query });
+  }
+
+  /** Its answer alone has the key itself. */
+  createKey(body: api.KeyBody): Promise<api.NewKey> {
+    return this.connection.ask("POST", "/api/keys", { body });
+  }
+
+  revokeKey(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/keys/${id}`);
+  }
+
   prompts(): Promise<api.PromptReport> {
     return this.connection.ask("GET", "/api/prompts");
+  }
+
+  /** What the operator wrote in place of a component's file, the newest first. */
+  promptVersions(component: string, query: api.VersionsQuery = {}): Promise<api.PromptVersionList> {
+    return this.connection.ask("GET", `/api/prompts/components/${encodeURIComponent(component)}/versions`, { query });
+  }
+
+  /** Has a component say something else from the next turn on; without a text its file holds again. */
+  changePrompt(component: string, body: api.VersionBody): Promise<api.PromptVersionReply> {
+    return this.connection.ask("PUT", `/api/prompts/components/${encodeURIComponent(component)}/versions`, { body });
   }
 
   /** What the model was sent in a turn, as far as that is known. */
@@ -536,8 +665,8 @@ export class GatewayClient {
     return await (await this.connection.send(path, init, query as Record<string, string>, via)).json() as T;
   }
 
-  private async download(path: string, signal?: AbortSignal): Promise<File> {
-    const response = await this.connection.send(path, { signal: signal ?? null });
+  private async download(path: string, signal?: AbortSignal, query?: object): Promise<File> {
+    const response = await this.connection.send(path, { signal: signal ?? null }, query as Record<string, string>);
     const [, name = ""] = response.headers.get("Content-Disposition")?.match(/filename="([^"]*)"/) ?? [];
     const content = await response.blob();
     return new File([content], name, { type: content.type });
@@ -568,6 +697,7 @@ function ifMatch(version?: number): Record<string, string> {
 }
 
 const of = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
+const savedPrompts = (forAll: boolean): string => forAll ? "/api/tenant/saved-prompts" : "/api/saved-prompts";
 
 function approvalPath(session: string, turn: string, call: string): string {
   return `${of(session)}/turns/${turn}/approvals/${encodeURIComponent(call)}`;

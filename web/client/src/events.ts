@@ -45,6 +45,8 @@ export interface AttachedFile {
   readonly name: string;
   readonly mime: string;
   readonly size: number;
+  /** What the model gets of it; absent in older turns. What this very model does not look at, and what there is no room for, the warning `attachment_not_shown` tells. */
+  readonly reading?: FileReading;
 }
 
 /** What the model reads as the call's result. Exactly one per tool_call, with the same tool_call_id. */
@@ -487,10 +489,27 @@ export interface Feedback {
   readonly of: "turn" | "message";
 }
 
+/** What the model gets of a file, for people: all of its text, a part of it (and it may read on), the picture, the pages, or none of its content and why. */
+export interface FileReading {
+  readonly how: "text" | "part" | "image" | "pages" | "none";
+  /** Of a text. */
+  readonly lines?: number;
+  /** Bytes of a text that are no UTF-8: the model reads marks there. */
+  readonly damaged?: number;
+  /** The picture is larger than the model looks at it. */
+  readonly scaled?: true;
+  /** Of a PDF, where they can be counted. */
+  readonly pages?: number;
+  /** Of what the model gets nothing of but a description. */
+  readonly why?: "empty" | "format" | "encoding" | "encrypted" | "too_large" | "too_many_pixels" | "too_many_pages" | "damaged";
+}
+
 /** A model call is over and its message is stored. Without `stop_reason` the answer was cut short (by a cancel, a failure or a restart) and what had been streamed is kept. */
 export interface IterationEnd {
   /** As the endpoint gave it; `unknown` if it gave none. */
   readonly stop_reason?: string;
+  /** The text at which the model stopped, where the endpoint told it. */
+  readonly stop_sequence?: string;
   /** Absent when the endpoint did not report it. */
   readonly usage?: Usage;
   /** US dollars. Absent means unknown, never free. */

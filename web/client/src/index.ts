@@ -8,6 +8,8 @@ export { isKnown } from "./known.js";
 export { isExact, parseExact } from "./json.js";
 export { followSession, replaySession } from "./follow.js";
 export type { FollowOptions, Link, ReplayOptions } from "./follow.js";
+export { LiveSession } from "./live.js";
+export type { LiveOptions, LiveView } from "./live.js";
 export { answer, calls, emptyConversation, openTurn, prepend, reduce, reduceAll, show, versions } from "./reduce.js";
 export { isOperation } from "./turn.js";
 export type * from "./conversation.js";

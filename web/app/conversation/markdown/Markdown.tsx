@@ -8,6 +8,7 @@ import { createContext, memo, type ReactNode, use, useId, useMemo, useState } fr
 import { useWords } from "../../state";
 import { MOST, LeftOut } from "../LeftOut";
 import { GrowingText } from "../GrowingText";
+import { usePrinting } from "../printing";
 import { LongText } from "../LongText";
 import { words as table } from "../conversation-words";
 import { cut, Definitions, footnotes, topHeading, type Block, type Cut } from "./blocks";
@@ -34,7 +35,8 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const noted = useMemo(() => [...footnotes(blocks).keys()].join("\n"), [blocks]);
   const notes = useMemo(() => ({ id, numbers: new Map(noted.split("\n").map((name, index) => [name, index + 1])) }), [id, noted]);
   const top = useMemo(() => topHeading(blocks), [blocks]);
-  const [first, setFirst] = useState(MOST / 2);
+  const [wanted, setFirst] = useState(MOST / 2);
+  const first = usePrinting() ? blocks.length : wanted;
   const newest = Math.max(first, blocks.length - MOST / 2);
   const draw = (some: readonly Block[], from: number) => some.map((block, index) => (
     <BlockView key={from + index} block={block.source} fence={block.fence} context={definitions.of(block)} />
@@ -179,7 +181,7 @@ function Phrase({ node }: { node: PhrasingContent | Definition }): ReactNode {
     case "element": return node.tag === "summary" ? <b>{phrasing(node.children)}</b> : <node.tag>{phrasing(node.children)}</node.tag>;
     case "break": return <br />;
     case "html": return node.value;
-    case "link": return <Link url={node.url} title={node.title}>{phrasing(node.children)}</Link>;
+    case "link": return <Link url={node.url} title={node.title} isBare={linkTo(textOf(node)) === linkTo(node.url)}>{phrasing(node.children)}</Link>;
     case "image": return <Picture url={node.url} alt={node.alt} />;
     case "footnoteReference": return <NoteMark name={node.identifier} />;
     default: return null;
@@ -187,10 +189,10 @@ function Phrase({ node }: { node: PhrasingContent | Definition }): ReactNode {
 }
 
 /** A link to elsewhere, or the label of one that leads nowhere from here. */
-function Link({ url, title, children }: { url: string; title?: string | null | undefined; children: ReactNode }) {
+function Link({ url, title, isBare = false, children }: { url: string; title?: string | null | undefined; /** It is its own label. */ isBare?: boolean; children: ReactNode }) {
   const target = linkTo(url);
   if (target === null) return <span className="label" title={url}>{children}</span>;
-  return <a href={target} title={title ?? undefined} target="_blank" rel="noopener noreferrer nofollow">{children}</a>;
+  return <a href={target} className={isBare ? "bare" : undefined} title={title ?? undefined} target="_blank" rel="noopener noreferrer nofollow">{children}</a>;
 }
 
 /** An image is a link to it: loading it would tell its host that it was read. */
@@ -269,8 +271,11 @@ interface InPartsProps<Row> {
 function InParts<Row extends Nodes | readonly Nodes[]>({ rows, packed, left = 0, draw, children }: InPartsProps<Row>) {
   const words = useWords(table);
   const [turns, setTurns] = useState(0); // how often more was asked for
-  const all = useMemo(() => [...rows, ...(packed ?? []).slice(0, turns).flatMap((part) => JSON.parse(part) as Row[])], [rows, packed, turns]);
-  const count = useMemo(() => countOf(all, turns + 1), [all, turns]);
+  const isPrinting = usePrinting();
+  const unpacked = isPrinting ? packed?.length : turns;
+  const all = useMemo(() => [...rows, ...(packed ?? []).slice(0, unpacked).flatMap((part) => JSON.parse(part) as Row[])], [rows, packed, unpacked]);
+  const some = useMemo(() => countOf(all, turns + 1), [all, turns]);
+  const count = isPrinting ? all.length : some;
   const hidden = rows.length + left - count;
   return (
     <>

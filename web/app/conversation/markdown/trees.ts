@@ -2,17 +2,14 @@
 
 import type { RootContent } from "mdast";
 import { useEffect, useState } from "react";
-import { TextCache, WorkerQueue } from "./worker-queue";
+import { parser } from "./queues";
+import { TextCache } from "./worker-queue";
 
 /** null: to be shown as it was written. */
 export type Tree = readonly RootContent[] | null;
 
 const MAX_CACHED = 300_000; // characters, whose trees take some ten times as much in memory
 
-const parser = new WorkerQueue<{ source: string; context: string }, RootContent[]>(
-  () => new Worker(new URL("./parse.worker.ts", import.meta.url), { type: "module" }),
-  async ({ source, context }) => (await import("./parse")).parse(source, context),
-);
 const trees = new TextCache<Tree>(MAX_CACHED);
 
 const keyOf = (source: string, context: string) => (context === "" ? source : `${source}\0${context}`);
@@ -55,7 +52,8 @@ export function useTree(source: string, context: string): Tree | undefined {
   const [growing] = useState(() => new Growing());
   const [parsed, setParsed] = useState<Parsed | null>(null);
   const key = keyOf(source, context);
-  const known = trees.get(key);
+  const { now } = parser;
+  const known = trees.getOrMake(key, now && (() => now({ source, context })));
   const isKnown = known !== undefined;
   useEffect(() => {
     if (!isKnown) void growing.want({ key, source, context }, setParsed);

@@ -44,6 +44,11 @@ export class WorkerQueue<Ask, Answer> {
     });
   }
 
+  /** Whether an answer is still to come. */
+  get isBusy(): boolean {
+    return this.running.length + this.waiting.length > 0;
+  }
+
   private next(): void {
     if (this.running.length > 0 || this.waiting.length === 0) return;
     this.running = this.waiting.splice(0, this.suspects > 0 ? 1 : TOGETHER);
@@ -138,6 +143,15 @@ export class TextCache<Answer> {
     this.known.delete(key);
     this.known.set(found.own, found); // it is the newest now
     return found.answer;
+  }
+
+  /** The answer for `key`, which `make` gives where none is kept and there is one to ask. */
+  getOrMake(key: string, make: (() => Answer) | undefined): Answer | undefined {
+    const known = this.get(key);
+    if (known !== undefined || make === undefined) return known;
+    const made = make();
+    this.set(key, made);
+    return made;
   }
 
   set(key: string, answer: Answer): void {

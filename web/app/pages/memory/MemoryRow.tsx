@@ -1,9 +1,11 @@
 // One memory in the list: what it is, why and since when, and what can be done with it.
 
 import type { api } from "@chat-gateway/client";
+import { Ellipsis } from "lucide-react";
 import { useId, useState } from "react";
 
 import { hashOf, NEW_CHAT } from "../../page-address";
+import { type Action, Menu } from "../../sidebar/Menu";
 import { client, useWords } from "../../state";
 import { useTime } from "../locale-formats";
 import { codeOf } from "../problems";
@@ -11,19 +13,22 @@ import type { PageStatus } from "../page-status";
 import { words as table } from "../page-words";
 import { EraseQuestion } from "./EraseQuestion";
 import { type Given, MemoryForm } from "./MemoryForm";
+import { words as verbTable } from "./verb-words";
 
 interface Props {
   readonly memory: api.MemoryItem;
   readonly attempt: PageStatus["attempt"];
   readonly onChanged: (memory: api.MemoryItem) => void;
-  readonly onGone: (id: string, text: string) => void;
+  /** `undo`: what brings it back. */
+  readonly onGone: (id: string, text: string, undo?: () => Promise<unknown>) => void;
   readonly onReplaced: () => void;
 }
 
 type Asked = "edit" | "replace" | "erase" | null;
 
 export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Props) {
-  const { memory: words, ...common } = useWords(table);
+  const { memory: words, save } = useWords(table);
+  const verbs = useWords(verbTable);
   const [whole, setWhole] = useState<api.MemoryDetails | null>(null);
   const [isOpen, setOpen] = useState(false);
   const [asked, ask] = useState<Asked>(null);
@@ -65,7 +70,7 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
     if (await changeAndShow(() => client.correctMemory({ memory_id: id, action: "replace", new_content: content }, version))) onReplaced();
   };
   const forget = async () => {
-    if (await change(() => client.forget(id, version))) onGone(id, words.forgotten);
+    if (await change(() => client.forget(id, version))) onGone(id, verbs.forgotten, () => client.restoreMemory(id));
   };
   const restore = (to: number) => void changeAndShow(() => client.restoreMemory(id, to, version));
   const erase = async () => {
@@ -73,16 +78,15 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
     if (await change(() => client.eraseMemory(id, version))) onGone(id, "");
   };
   const { status, pinned, quarantined, source } = shown;
-  const choices: readonly (readonly [string, () => void] | false)[] = source === "document" ? [] : [
-    quarantined && [words.confirm, () => void changeAndShow(() => client.confirmMemory(id, version))],
-    [words.edit, () => ask("edit")],
-    [pinned ? words.unpin : words.pin, () => void changeAndShow(() => client.changeMemory(id, { pinned: !pinned }, version))],
-    status === "active" && [words.suppress, () => correct("suppress")],
-    status === "active" && [words.freeze, () => correct("freeze")],
-    status !== "replaced" && [words.replace, () => ask("replace")],
-    (status === "frozen" || status === "suppressed") && [words.activate, () => correct("activate")],
-    [common.delete, () => void forget()],
-    [words.erase, () => ask("erase")],
+  const isTheirs = source !== "document";
+  const { hints } = verbs;
+  const more: readonly (Action | false)[] = [
+    { label: pinned ? words.unpin : words.pin, explanation: pinned ? hints.unpin : hints.pin, act: () => void changeAndShow(() => client.changeMemory(id, { pinned: !pinned }, version)) },
+    status !== "replaced" && { label: words.replace, explanation: hints.replace, act: () => ask("replace") },
+    status === "active" && { label: words.suppress, explanation: hints.suppress, act: () => correct("suppress") },
+    status === "active" && { label: words.freeze, explanation: hints.freeze, act: () => correct("freeze") },
+    (status === "frozen" || status === "suppressed") && { label: words.activate, explanation: hints.activate, act: () => correct("activate") },
+    { label: words.erase, explanation: hints.erase, isDangerous: true, act: () => ask("erase") },
   ];
   return (
     <li className="card">
@@ -97,16 +101,23 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
         {asked === "edit" || asked === "replace" ? (
           <MemoryForm
             key={asked} fields={asked === "edit" ? ["content", "importance", "type"] : ["content"]}
-            labels={asked === "edit" ? { content: words.content, done: common.save } : { content: words.newContent, done: words.replaceNow }}
+            labels={asked === "edit" ? { content: words.content, done: save } : { content: words.newContent, done: words.replaceNow }}
             given={{ content: shown.content, importance: shown.importance, type: shown.type }}
             onDone={asked === "edit" ? edit : replace} onCancel={() => ask(null)}
           />
         ) : (
           <>
-            {whole && <About memory={whole} onRestore={source === "document" ? null : restore} />}
-            <div className="buttons">
-              {choices.filter((each) => each !== false).map(([name, act]) => <button key={name} type="button" className="small" onClick={act}>{name}</button>)}
-            </div>
+            {whole && <About memory={whole} onRestore={isTheirs ? restore : null} />}
+            {isTheirs && (
+              <div className="buttons">
+                {quarantined && (
+                  <button type="button" className="small" onClick={() => void changeAndShow(() => client.confirmMemory(id, version))}>{words.confirm}</button>
+                )}
+                <button type="button" className="small" onClick={() => ask("edit")}>{words.edit}</button>
+                <button type="button" className="small" title={hints.forget} onClick={() => void forget()}>{verbs.forget}</button>
+                <Menu label={verbs.more} icon={<Ellipsis aria-hidden />} actions={more.filter((each) => each !== false)} />
+              </div>
+            )}
           </>
         )}
       </details>

@@ -1,0 +1,42 @@
+// What can be done with a memory, each in a line that says what becomes of it.
+
+import { table } from "../../language";
+
+export const words = table(
+  {
+    more: "More", forget: "Forget", forgotten: "Forgotten. It can be brought back for 30 days.", broughtBack: "Remembered again.",
+    hints: {
+      pin: "It stands before all others in each prompt, and in full.", unpin: "It counts as others do again.",
+      suppress: "It is still recalled, but counts less and is marked as doubtful.",
+      freeze: "It is kept and not recalled until you use it again.",
+      replace: "What is true now takes its place; this one is kept as replaced.",
+      activate: "It is recalled as before.",
+      forget: "It is not recalled any more. You can undo this for 30 days.",
+      erase: "It goes for good, with all its versions. There is no way back.",
+    },
+  },
+  {
+    more: "更多", forget: "忘掉", forgotten: "已忘掉，30 天内可以找回。", broughtBack: "又记住了。",
+    hints: {
+      pin: "在每次的提示词里排在最前，而且是全文。", unpin: "和其他记忆一样对待。",
+      suppress: "仍会被想起，但分量变轻，并标为存疑。",
+      freeze: "保留下来，在你恢复使用之前不会被想起。",
+      replace: "用现在的情况代替它；这一条作为“已替换”保留。",
+      activate: "像以前一样被想起。",
+      forget: "不再被想起，30 天内可以撤销。",
+      erase: "连同所有版本彻底清除，无法找回。",
+    },
+  },
+  {
+    more: "更多", forget: "忘掉", forgotten: "已忘掉，30 天內可以找回。", broughtBack: "又記住了。",
+    hints: {
+      pin: "在每次的提示詞裡排在最前，而且是全文。", unpin: "和其他記憶一樣對待。",
+      suppress: "仍會被想起，但分量變輕，並標為存疑。",
+      freeze: "保留下來，在你恢復使用之前不會被想起。",
+      replace: "用現在的情況代替它；這一筆以「已取代」保留。",
+      activate: "像以前一樣被想起。",
+      forget: "不再被想起，30 天內可以復原。",
+      erase: "連同所有版本徹底清除，無法找回。",
+    },
+  },
+);

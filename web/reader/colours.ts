@@ -1,0 +1,4 @@
+import { highlighted } from "../app/conversation/markdown/code-highlight";
+import { parts } from "./parts";
+
+parts.highlighted = highlighted;

@@ -1,0 +1,4 @@
+import { formula } from "../app/conversation/markdown/chemistry";
+import { parts } from "./parts";
+
+parts.formula = formula;
