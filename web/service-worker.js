@@ -47,7 +47,7 @@ async function page(request) {
   try {
     const response = await fetch(request);
     // At this address a proxy may have put a page of its own, to sign in.
-    if (response.ok && !response.redirected && (await response.clone().text()).includes('id="page-settings"')) await cache.put(ROOT, response.clone());
+    if (response.ok && !response.redirected && (await response.clone().text()).includes('<meta name="page-settings"')) await cache.put(ROOT, response.clone());
     return response;
   } catch (error) {
     const kept = await cache.match(ROOT);

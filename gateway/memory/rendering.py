@@ -36,25 +36,27 @@ def shared_days(rows: Iterable[MemoryRow]) -> frozenset[str]:
 
 def line(row: MemoryRow, timed: Collection[str] = ()) -> str:
     """A memory on one line: id, type, day, content, tags; the time too on the days that are `timed`."""
-    return with_time(both_lines(row)[0], row, timed)
+    return both_lines(row, timed)[0]
 
 
 def catalog_line(row: MemoryRow, timed: Collection[str] = ()) -> str:
     """A memory's id, type, importance, day, summary and tags."""
-    return with_time(both_lines(row)[1], row, timed)
+    return both_lines(row, timed)[1]
 
 
-def both_lines(row: MemoryRow) -> tuple[str, str]:
+def both_lines(row: MemoryRow, timed: Collection[str] = ()) -> tuple[str, str]:
     """The `line` and the `catalog_line`, with one look for secrets, which takes the most of their time."""
     shown = masked_row(row)
-    return _line(row, shown.content), _line(row, shown.summary, f", importance {row.importance}")
+    lines = _line(row, shown.content), _line(row, shown.summary, f", importance {row.importance}")
+    return with_time(lines[0], row, timed), with_time(lines[1], row, timed)
 
 
-def with_time(written: str, row: MemoryRow, timed: Collection[str]) -> str:
-    """A memory's line with the time behind its day, where that is `timed`."""
+def with_time(line: str, row: MemoryRow, timed: Collection[str]) -> str:
+    """The line of a memory with its time, if its day is one of those that are `timed`."""
     day = _moment(row).date().isoformat()
-    moment = _moment(row).replace(tzinfo=None).isoformat(" ", "seconds")
-    return written.replace(day, moment, 1) if day in timed else written
+    if day not in timed:
+        return line
+    return line.replace(f", {day}: ", f", {_moment(row).replace(tzinfo=None).isoformat(' ', 'seconds')}: ", 1)
 
 
 def summary_line(row: MemoryRow, timed: Collection[str] = ()) -> str:

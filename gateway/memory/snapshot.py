@@ -27,12 +27,12 @@ MAX_SHARE = 4
 """A memory that takes more than this part of the budget (a quarter) is shown by its summary alone."""
 MIN_LINE_TOKENS = 10
 """No line takes fewer: that of an id, a type and one word."""
+TIME_TOKENS = 6
+"""Of the time that a line has where several memories are of one day."""
 INLINE = 20_000
 """Characters of memories, with EACH for a memory, of which a snapshot is made on the event loop."""
 EACH = 200
 _makers = Places(1)
-TIME_TOKENS = 6
-"""Of a time behind a day."""
 SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
 """The memories of a snapshot: documents are only retrieved."""
 
@@ -129,10 +129,11 @@ def _render(
 ) -> MemorySnapshot:
     parts = [_profile(profile) for profile in profiles if profile.fields]
     timed = rendering.shared_days(form.row for form in (*full, *brief))
-    parts += ["\n".join(rendering.with_time(form.line, form.row, timed) for form in full)] if full else []
+    lines = [rendering.with_time(form.line, form.row, timed) for form in full]
+    parts += ["\n".join(lines)] if full else []
     if brief:
-        lines = "\n".join(rendering.with_time(form.catalog_line, form.row, timed) for form in brief)
-        parts.append(f"Further memories, by their summaries ({rendering.READ_ALL}):\n{lines}")
+        lines = [rendering.with_time(form.catalog_line, form.row, timed) for form in brief]
+        parts.append("\n".join([f"Further memories, by their summaries ({rendering.READ_ALL}):", *lines]))
     if omitted:
         parts.append(f"And {omitted} more, which are not listed here: search them with manage_memory.")
     rows = [form.row for form in (*full, *brief)]

@@ -153,11 +153,11 @@ def _ids(rows: Iterable[MemoryRow]) -> set[str]:
 
 
 def _full(row: MemoryRow) -> int:
-    return estimate_tokens(rendering.line(row)) + 1
+    return estimate_tokens(rendering.line(row)) + 1 + snapshot.TIME_TOKENS
 
 
 def _brief(row: MemoryRow) -> int:
-    return min(_full(row), estimate_tokens(rendering.catalog_line(row)) + 1)
+    return min(_full(row), estimate_tokens(rendering.catalog_line(row)) + 1 + snapshot.TIME_TOKENS)
 
 
 def _least(row: MemoryRow, tokens: int) -> int:
@@ -233,6 +233,23 @@ async def test_a_digest_changes_with_what_is_told_and_with_nothing_else(memories
     assert (await taken(memories)).digests != before
 
 
+def test_of_two_memories_of_one_day_the_later_one_can_be_known() -> None:
+    """Their lines have the time; those of a memory that is alone on its day do not."""
+    day = 1_796_000_000_000
+    rows = [
+        validation.make(NewMemory("我住在北京"), ANN, "m_1", day),
+        validation.make(NewMemory("我住在上海"), ANN, "m_2", day + 61_000),
+        validation.make(NewMemory("I like tea"), ANN, "m_3", day - 9 * DAY_MS),
+    ]
+    timed = rendering.shared_days(rows)
+    first, second, alone = (rendering.line(row, timed) for row in rows)
+
+    assert re.search(r"fact, (\S+ \d\d:\d\d:\d\d): 我住在北京", first)
+    assert first.split(": 我")[0][-19:] < second.split(": 我")[0][-19:]
+    assert re.search(r"fact, \d{4}-\d\d-\d\d: I like tea", alone)
+    assert rendering.catalog_line(rows[0], timed) != rendering.catalog_line(rows[0])
+
+
 @pytest.mark.parametrize("words", [1, 300])
 async def test_a_snapshot_of_many_memories_holds_nobody_up(words: int) -> None:
     """Nor of long ones: the first turn of a session waits for it, and nobody else."""
@@ -253,20 +270,3 @@ async def test_a_snapshot_of_many_memories_holds_nobody_up(words: int) -> None:
     assert made.omitted == len(rows) - len(made.rows)
     assert len(made.rows) > 50
     assert max(steps) < LIMIT
-
-
-def test_of_two_memories_of_one_day_the_later_one_can_be_known() -> None:
-    """Their lines have the time; those of a memory that is alone on its day do not."""
-    day = 1_796_000_000_000
-    rows = [
-        validation.make(NewMemory("我住在北京"), ANN, "m_1", day),
-        validation.make(NewMemory("我住在上海"), ANN, "m_2", day + 61_000),
-        validation.make(NewMemory("I like tea"), ANN, "m_3", day - 9 * DAY_MS),
-    ]
-    timed = rendering.shared_days(rows)
-    first, second, alone = (rendering.line(row, timed) for row in rows)
-
-    assert re.search(r"fact, (\S+ \d\d:\d\d:\d\d): 我住在北京", first)
-    assert first.split(": 我")[0][-19:] < second.split(": 我")[0][-19:]
-    assert re.search(r"fact, \d{4}-\d\d-\d\d: I like tea", alone)
-    assert rendering.catalog_line(rows[0], timed) != rendering.catalog_line(rows[0])

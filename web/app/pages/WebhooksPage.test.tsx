@@ -38,7 +38,7 @@ test("one is added with what it is told of, and its secret is shown once", async
   fireEvent.click(screen.getByRole("button", { name: "Add" }));
   await screen.findByText("whsec_c2VjcmV0");
   expect(bodyOf(asked, "POST /api/webhooks")).toEqual({ url: URL_A, events: ["turn.finished", "approval.waiting"] });
-  await screen.findByRole("switch", { name: `Is told: ${URL_A}` });
+  await screen.findByRole("switch", { name: `Notify ${URL_A}` });
   expect(await violations()).toEqual([]);
 });
 

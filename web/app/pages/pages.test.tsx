@@ -199,7 +199,7 @@ describe("prompts", () => {
     fireEvent.click(screen.getByRole("button", { name: "Preview" }));
     const changes = await screen.findByRole("status", { name: "With these edits" });
     expect(within(changes).getByRole("row", { name: /^style/ }).textContent).toBe("style2040 cut from 99");
-    expect(changes.textContent).toContain("what comes before style: 40 of 30 tokens");
+    expect(changes.textContent).toContain("valid up to style: 40 of 30 tokens");
     expect(asked.find(({ route }) => route === "POST /api/prompts/preview")?.body).toEqual({ edits: { style: "Be very brief." } });
     expect(await violations()).toEqual([]);
     fireEvent.click(screen.getByRole("button", { name: "Discard" }));

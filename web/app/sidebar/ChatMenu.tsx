@@ -20,8 +20,8 @@ export function ChatMenu({ session }: ChatMenuProps) {
   const words = useWords(table);
   const chat = useChat(session);
   const isThere = useApp((state) => state.state !== "gone");
-  const title = chat && shownTitle(chat, "");
-  if (!chat || !isThere) return <h1 className={title ? "title" : "unseen"} dir="auto">{title ? title : pageSettings.name}</h1>; // an empty one is no heading
+  const title = chat ? shownTitle(chat, "") : "";
+  if (!chat || !isThere) return <h1 className={title === "" ? "unseen" : "title"} dir="auto">{title === "" ? pageSettings.name : title}</h1>; // an empty one is no heading
   return <Titled chat={chat} untitled={words.untitled} />;
 }
 

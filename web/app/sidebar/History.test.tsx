@@ -62,7 +62,7 @@ test("what is moved to the archive is told once", async () => {
   let moved = true;
   open({ "POST /api/sessions/s/archive": () => ({ moved }) });
   press("Move to archive storage");
-  await screen.findByText(/Everything can be read as before/);
+  await screen.findByText(/You can read everything as before/);
   moved = false;
   press("Move to archive storage");
   await screen.findByText("There was nothing new to move.");

@@ -142,7 +142,7 @@ test("to delete is asked for, and a refusal is told", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Actions for Reeds" }));
   fireEvent.click(screen.getByRole("menuitem", { name: /Delete/ }));
   fireEvent.click(screen.getByRole("button", { name: "Delete it" }));
-  await screen.findByText(/An answer is still on its way/);
+  await screen.findByText(/An answer is still in progress/);
   expect(shown()).toHaveLength(3);
   isBusy = false;
   fireEvent.click(screen.getByRole("button", { name: "Delete it" }));
