@@ -155,7 +155,7 @@ def sought(text: str, *, typed: bool = True) -> list[Sought]:
 
 def has(there: Set[str], unit: Sought) -> bool:
     """Whether a text with these indexed tokens has that word."""
-    if not there.isdisjoint(unit.forms) or (unit.parts and there.issuperset(unit.parts)):
+    if not there.isdisjoint(unit.forms) or (unit.parts and there >= {*unit.parts}):
         return True
     return unit.beginning is not None and any(word.startswith(unit.beginning) for word in there)
 
