@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gateway.lexical import MAX_WORD, Sought, estimate_tokens, indexed, places, query_tokens, sought, tokens
+from gateway.lexical import MAX_WORD, estimate_tokens, has, indexed, places, query_tokens, sought, tokens
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,8 @@ def test_a_word_is_found_as_it_is_written(text: str, word: str, there: list[str]
 
 def is_found(text: str, query: str) -> bool:
     """Whether a search for `query` finds `text`, by the rule of every index."""
-    there = set(indexed(text))
-
-    def is_there(word: Sought) -> bool:
-        begun = word.beginning is not None and any(each.startswith(word.beginning) for each in there)
-        return begun or bool(there & {*word.forms}) or (bool(word.parts) and there >= {*word.parts})
-
-    words = sought(query)
-    return bool(words) and all(map(is_there, words))
+    there, words = set(indexed(text)), sought(query)
+    return bool(words) and all(has(there, word) for word in words)
 
 
 @pytest.mark.parametrize(

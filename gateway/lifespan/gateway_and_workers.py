@@ -118,11 +118,11 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     await _follow_operator(process, added_mcp_servers.look, added_limits.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
+    records = SessionRecords(deps, in_flight, archiver, sessions)
     replays = SessionReplays(deps, in_flight, sessions, open_access)
     state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
     link_key = await storage.installation.secret("passes for links")
     links = UserLinks(deps, storage.shared_links, replays, keys, being_erased=being_erased, key=link_key)
-    records = SessionRecords(deps, in_flight, archiver, sessions)
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,

@@ -57,7 +57,7 @@ def watched(page: Page) -> Generator[None]:
     finally:
         page.remove_listener("pageerror", on_error)
         page.remove_listener("console", on_line)
-    assert troubles == []
+    assert not troubles, "\n".join(troubles)
 
 
 @contextmanager

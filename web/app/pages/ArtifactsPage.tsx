@@ -2,7 +2,7 @@
 
 import type { api } from "@chat-gateway/client";
 import { Braces, Code2, Download, Eye, EyeOff, File as FileIcon, FileText, Image, ScrollText, Sheet, Trash2 } from "lucide-react";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 import { isPicture, LARGEST_PREVIEW, markGone } from "../conversation/artifact-files";
 import { enlarge } from "../conversation/enlarged";
@@ -22,22 +22,38 @@ import { words as table } from "./page-words";
 import "./pages.css";
 
 const PAGE = 30;
+const TYPING_MS = 200;
 const ICONS = { text: FileText, json: Braces, csv: Sheet, markdown: FileText, code: Code2, log: ScrollText, image: Image, pdf: FileText, binary: FileIcon } as const;
 
 export default function ArtifactsPage() {
-  const { artifacts: words, more } = useWords(table);
+  const { artifacts: words, more, nothingFound } = useWords(table);
   const language = useLanguage();
   const { status, attempt } = usePageStatus();
   const [artifacts, setArtifacts] = useState<readonly api.ArtifactItem[] | null>(null);
   const [page, setPage] = useState<Pick<api.ArtifactPage, "used" | "quota" | "next"> | null>(null);
+  const [query, setQuery] = useState("");
+  const [kind, setKind] = useState<api.ArtifactItem["kind"] | "all">("all");
+  const asking = useRef<AbortController>(undefined);
+  const isNarrowed = query.trim() !== "" || kind !== "all";
 
-  const show = useCallback((before?: string) => attempt(async () => {
-    const { artifacts: found, ...rest } = await client.artifacts({ limit: PAGE, ...(before === undefined ? {} : { before }) });
-    setArtifacts((known) => before === undefined ? found : [...known ?? [], ...found]);
-    setPage(rest);
-    return undefined;
-  }), [attempt]);
-  useEffect(() => void show(), [show]);
+  const show = useCallback((before?: string) => {
+    asking.current?.abort(); // an answer that was overtaken is dropped
+    const { signal } = asking.current = new AbortController();
+    const narrowed = { ...(query.trim() === "" ? {} : { q: query.trim() }), ...(kind === "all" ? {} : { kind }) };
+    return attempt(async () => {
+      const found = await client.artifacts({ limit: PAGE, ...narrowed, ...(before === undefined ? {} : { before }) }, { signal })
+        .catch((error: unknown) => { if (!signal.aborted) throw error; });
+      if (!found || signal.aborted) return undefined;
+      const { artifacts: some, ...rest } = found;
+      setArtifacts((known) => before === undefined ? some : [...known ?? [], ...some]);
+      setPage(rest);
+      return undefined;
+    });
+  }, [attempt, query, kind]);
+  useEffect(() => {
+    const typing = setTimeout(() => void show(), query === "" ? 0 : TYPING_MS);
+    return () => clearTimeout(typing);
+  }, [show, query]);
 
   const gone = (ref: string) => {
     setArtifacts((known) => known?.filter((each) => each.ref !== ref) ?? null);
@@ -52,10 +68,22 @@ export default function ArtifactsPage() {
           {words.room(sizeText(page.used, language), sizeText(page.quota, language))}
         </p>
       )}
+      {(isNarrowed || artifacts === null || artifacts.length > 0) && (
+        <div className="page-bar" role="search" aria-label={words.search}>
+          <input
+            type="search" maxLength={200} autoComplete="off" value={query} placeholder={words.search} aria-label={words.search}
+            onChange={(event) => setQuery(event.target.value)}
+          />
+          <select aria-label={words.kind} value={kind} onChange={(event) => setKind(event.target.value as typeof kind)}>
+            <option value="all">{words.allKinds}</option>
+            {(Object.keys(ICONS) as (keyof typeof ICONS)[]).map((each) => <option key={each} value={each}>{words.kinds[each]}</option>)}
+          </select>
+        </div>
+      )}
       <StatusLine status={status} />
       <ul className="cards" aria-busy={artifacts === null}>
         {artifacts?.map((artifact) => <ArtifactCard key={artifact.ref} artifact={artifact} attempt={attempt} onGone={gone} />)}
-        {artifacts?.length === 0 && <li className="empty">{words.none}</li>}
+        {artifacts?.length === 0 && page?.next === undefined && <li className="empty">{isNarrowed ? nothingFound : words.none}</li>}
       </ul>
       {page?.next !== undefined && <button type="button" className="small more" onClick={() => void show(page.next)}>{more}</button>}
     </section>

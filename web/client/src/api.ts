@@ -163,6 +163,10 @@ export interface ArtifactsQuery {
   readonly session_id?: string;
   /** Those that this turn made. */
   readonly turn_id?: string;
+  /** Those of this kind. */
+  readonly kind?: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Words in the name or the summary, all of them, the last by its beginning. A page may be empty and have a `next`: so many were looked through. */
+  readonly q?: string;
   readonly limit?: number;
   /** The `next` of the former page. */
   readonly before?: string;
@@ -292,6 +296,8 @@ export interface Caller {
   readonly is_operator: boolean;
   /** Those that a turn may choose, the default first. */
   readonly models: readonly string[];
+  /** Links to chats may be for anybody who has them. */
+  readonly public_links: boolean;
 }
 
 export interface ChatBody {
@@ -364,8 +370,8 @@ export interface ComponentReport {
   readonly name: string;
   readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS";
   readonly file: string;
-  /** `default` when the file is not in the prompts folder or unusable. */
-  readonly source: "file" | "default";
+  /** `default` when the file is not in the prompts folder or unusable; `edited` when the operator has written something in its place. */
+  readonly source: "file" | "default" | "edited";
   /** Cleaned, before it is cut. */
   readonly text: string;
   /** SHA-256 of the text, in hex. */
@@ -777,6 +783,14 @@ export interface FinishMcpSignInBody {
   readonly error?: string;
 }
 
+/** What becomes of the chats of the file. */
+export interface ForeignChatsQuery {
+  /** true: tell what is in the file, and import nothing. */
+  readonly preview?: boolean;
+  /** Numbers of chats in the file, as the preview tells them: `1-40,55`. Absent: all. */
+  readonly only?: string;
+}
+
 /** Where the words of a search stand, in pieces that make one text. */
 export interface FoundReply {
   /** All of it; absent: none of them is in it. */
@@ -981,11 +995,41 @@ export interface LimitsBody {
   readonly rules: readonly string[];
 }
 
+/** A link to make. */
+export interface LinkBody {
+  readonly session_id: string;
+  /** anybody: whoever has it, where GATEWAY_PUBLIC_LINKS allows that. */
+  readonly audience?: "signed_in" | "anybody";
+  /** It shows what comes after now too. */
+  readonly live?: boolean;
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** The newest first, those that have expired too. */
+export interface LinkList {
+  readonly links: readonly LinkReply[];
+}
+
+/** A link to a chat. Times are Unix milliseconds. */
+export interface LinkReply {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
 }
 
 export interface ListedSession {
@@ -1016,6 +1060,8 @@ export interface ListedSession {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
 }
@@ -1348,6 +1394,21 @@ export interface NewKey {
   readonly key: string;
 }
 
+export interface NewLink {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
+  /** Behind the address of the gateway. It is shown here alone. */
+  readonly path: string;
+}
+
 export interface NewMemoryBody {
   /** You; another user's memories are refused. */
   readonly user_id?: string;
@@ -1408,6 +1469,11 @@ export interface NewWebhook {
 export interface Omission {
   readonly id: string;
   readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** The secret of a link: the last part of its path. */
+export interface OpenLinkBody {
+  readonly token: string;
 }
 
 export interface OwnSavedPromptBody {
@@ -1582,6 +1648,25 @@ export interface PromptReport {
   readonly tokens: number;
   readonly prefix_hash: string;
   readonly warnings: readonly string[];
+}
+
+/** The newest first. */
+export interface PromptVersionList {
+  readonly versions: readonly PromptVersionReply[];
+  /** Absent on the last page. */
+  readonly next?: number;
+}
+
+export interface PromptVersionReply {
+  readonly number: number;
+  /** Absent: the file holds from then on. */
+  readonly text?: string;
+  /** SHA-256 of the text, in hex. */
+  readonly digest?: string;
+  readonly note: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
 }
 
 /** A key of the model's provider. It is stored encrypted, and nobody is shown it again. */
@@ -2071,6 +2156,8 @@ export interface Session {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
 }
 
 export interface SessionBody {
@@ -2083,6 +2170,8 @@ export interface SessionBody {
   readonly role_id?: string;
   /** For its turns. Absent: those of its project. Empty: none. */
   readonly instructions?: string;
+  /** In no list and no search, without memories in it and without any from it; deleted after a day without use (GATEWAY_DELETE_TEMPORARY_AFTER). */
+  readonly temporary?: boolean;
   /** A history that it begins with, the user's message first. Each message of the user is a turn then, marked as seeded, with the answers up to the next one; its tokens are unknown. */
   readonly messages?: readonly SeedBody[];
 }
@@ -2132,6 +2221,8 @@ export interface SessionDetails {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */
@@ -2550,6 +2641,16 @@ export interface UsersQuery {
   readonly timezone?: string;
 }
 
+/** What a component says from the next turn on. */
+export interface VersionBody {
+  /** Absent: its file holds again. */
+  readonly text?: string;
+  /** What for, for those who look at it later. */
+  readonly note?: string;
+  /** Number of the newest version that was seen; 0: of none. */
+  readonly after: number;
+}
+
 /** What a memory became at one change, by whom and why. */
 export interface VersionItem {
   readonly version: number;
@@ -2567,6 +2668,11 @@ export interface VersionItem {
   readonly confidence: number;
   readonly tags: readonly string[];
   readonly superseded_by?: string;
+}
+
+export interface VersionsQuery {
+  /** `next` of the page before. */
+  readonly before?: number;
 }
 
 /** An address, and the events to post to it. */

@@ -508,6 +508,8 @@ export interface FileReading {
 export interface IterationEnd {
   /** As the endpoint gave it; `unknown` if it gave none. */
   readonly stop_reason?: string;
+  /** The text at which the model stopped, where the endpoint told it. */
+  readonly stop_sequence?: string;
   /** Absent when the endpoint did not report it. */
   readonly usage?: Usage;
   /** US dollars. Absent means unknown, never free. */
