@@ -128,7 +128,8 @@ def test_what_is_shared_is_found_says_whose_it_is_and_is_only_read(browser: Brow
         sharing.get_by_role("textbox", name="Invite a user").fill("bob")
         sharing.get_by_role("button", name="Invite").click()
         expect(sharing.get_by_text("reader · invited")).to_be_visible()
-        sharing.get_by_role("radio", name="Members can read it They").check()
+        sharing.get_by_role("radio", name="Members can read it They").click()
+        expect(sharing.get_by_role("radio", name="Members can read it They")).to_be_checked()
         assert findings(ada) == []
         ada.keyboard.press("Escape")
         expect(ada.locator(".whose")).to_have_text("Shared in Apollo")
@@ -154,7 +155,7 @@ def test_what_is_shared_is_found_says_whose_it_is_and_is_only_read(browser: Brow
 
             ada.locator(".whose").click()
             sharing.get_by_role("combobox", name="Role of bob").select_option("editor")
-            sharing.get_by_role("radio", name="owners and editors can write").check()
+            sharing.get_by_role("radio", name="owners and editors can write").click()
             expect(sharing.get_by_role("radio", name="owners and editors can write")).to_be_checked()
             bob.reload()
             ask(bob, "/say and a reed")

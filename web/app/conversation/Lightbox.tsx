@@ -32,25 +32,27 @@ export default function Lightbox({ shown }: { readonly shown: Enlarged }) {
   };
   return (
     <Dialog title={name} className="lightbox" onClose={closeEnlarged}>
-      <div className="lightbox-picture" data-first tabIndex={0} role="group" aria-label={words.picture(name)} onKeyDown={press}>
-        {broken.has(ref) ? <p role="alert">{words.broken}</p>
-          : <Picture key={ref} file={picture} onTrouble={() => setBroken(new Set([...broken, ref]))} />}
+      <div className="lightbox-body" onKeyDown={press}>
+        <div className="lightbox-picture" data-first tabIndex={0} role="group" aria-label={words.picture(name)}>
+          {broken.has(ref) ? <p role="alert">{words.broken}</p>
+            : <Picture key={ref} file={picture} onTrouble={() => setBroken(new Set([...broken, ref]))} />}
+        </div>
+        <div className="lightbox-foot">
+          {pictures.length > 1 && (
+            <>
+              <button type="button" className="icon" title={words.before} aria-label={words.before} onClick={() => step(-1)}><ChevronLeft aria-hidden /></button>
+              <span className="faint" role="status">{words.place(at + 1, pictures.length)}</span>
+              <button type="button" className="icon" title={words.after} aria-label={words.after} onClick={() => step(1)}><ChevronRight aria-hidden /></button>
+            </>
+          )}
+          {size !== undefined && <small>{speech.bytes(size)}</small>}
+          <button type="button" className="small" onClick={() => void attempt(async () => {
+            await saveArtifact(picture);
+            return "";
+          })}><Download aria-hidden />{words.download}</button>
+        </div>
+        {outcome.text !== "" && <small role="status" className={outcome.isFailure ? "trouble" : "faint"}>{outcome.text}</small>}
       </div>
-      <div className="lightbox-foot">
-        {pictures.length > 1 && (
-          <>
-            <button type="button" className="icon" title={words.before} aria-label={words.before} onClick={() => step(-1)}><ChevronLeft aria-hidden /></button>
-            <span className="faint" role="status">{words.place(at + 1, pictures.length)}</span>
-            <button type="button" className="icon" title={words.after} aria-label={words.after} onClick={() => step(1)}><ChevronRight aria-hidden /></button>
-          </>
-        )}
-        {size !== undefined && <small>{speech.bytes(size)}</small>}
-        <button type="button" className="small" onClick={() => void attempt(async () => {
-          await saveArtifact(picture);
-          return "";
-        })}><Download aria-hidden />{words.download}</button>
-      </div>
-      {outcome.text !== "" && <small role="status" className={outcome.isFailure ? "trouble" : "faint"}>{outcome.text}</small>}
     </Dialog>
   );
 }
