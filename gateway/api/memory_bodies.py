@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo
 
 from gateway.http.json_types import Body, Id, Prose, Query, SessionId, SessionName, UserId, no_nul
+from gateway.memory.corrections.contradictions import Answer
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import MAX_QUOTES
 from gateway.memory.memories import MAX_DEPENDS_ON
@@ -132,6 +133,17 @@ class CorrectBody(Body):
 
 class MergeBody(Body):
     memory_ids: list[Id] = Field(min_length=2, max_length=20)
+
+
+class AnswerBody(Body):
+    """Which of two memories holds that contradict each other."""
+
+    earlier_id: Id
+    later_id: Id
+    answer: Answer = Field(
+        description="later, earlier: that one takes the place of the other, which can be restored. both: "
+        "they are not asked about again. undecided: takes both back."
+    )
 
 
 class SessionLogQuery(Query):

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from gateway.http.json_types import Reply
 from gateway.memory.changes import Changed, Details
+from gateway.memory.corrections.contradictions import Contradiction
 from gateway.memory.secret_detection import masked_row
 from gateway.storage.memories import (
     RESTORABLE_FOR,
@@ -165,7 +166,8 @@ class MemoryVersions(Reply):
 
 
 class LinkItem(Reply):
-    """`from_id` depends on, was merged from, or contradicts `to_id`."""
+    """`from_id` depends on, was merged from, or contradicts `to_id`, or its user said that it holds beside
+    it."""
 
     from_id: str
     to_id: str
@@ -188,6 +190,23 @@ class MemoryDetails(MemoryItem):
             evidence=[EvidenceItem.of(each) for each in details.evidence[:MAX_PAGE]],
             links=[LinkItem.from_row(each) for each in details.links[:MAX_PAGE]],
         )
+
+
+class ContradictionItem(Reply):
+    """Two memories of which one can hold only: the `later` one was said or changed after the other."""
+
+    earlier: MemoryItem
+    later: MemoryItem
+
+    @classmethod
+    def of(cls, pair: Contradiction) -> Self:
+        return cls(earlier=MemoryItem.of(pair.earlier), later=MemoryItem.of(pair.later))
+
+
+class Contradictions(Reply):
+    contradictions: list[ContradictionItem] = Field(
+        description="Those that wait for an answer, at most 20, the one with the last change first."
+    )
 
 
 class MemoryChange(Reply):

@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from gateway.api.memory_bodies import (
+    AnswerBody,
     CorrectBody,
     EvidenceBody,
     MemoriesQuery,
@@ -13,6 +14,8 @@ from gateway.api.memory_bodies import (
     SessionLogQuery,
 )
 from gateway.api.memory_replies import (
+    ContradictionItem,
+    Contradictions,
     DeletedItem,
     MemoryChanges,
     MemoryDetails,
@@ -170,6 +173,23 @@ async def merge(request: ApiRequest) -> Response:
     body = await request.read_body(MergeBody)
     changed = await request.gateway.memory.merge(request.principal, body.memory_ids)
     return json_reply(MemoryChanges.of(changed, 0), 201)
+
+
+async def contradictions(request: ApiRequest) -> Response:
+    """Pairs of your memories that give different values to one thing (homes, names, likes, dates, numbers):
+    you are asked which one holds. Both are recalled until you answer."""
+    found = await request.gateway.memory.contradictions(request.principal)
+    return json_reply(Contradictions(contradictions=[ContradictionItem.of(pair) for pair in found]))
+
+
+async def answer(request: ApiRequest) -> Response:
+    """Says which of two memories holds that contradict each other. What depended on one that is replaced is
+    flagged, and is among the `changed`."""
+    body = await request.read_body(AnswerBody)
+    changed = await request.gateway.memory.answer(
+        request.principal, body.earlier_id, body.later_id, body.answer
+    )
+    return json_reply(MemoryChanges.of(changed, 0))
 
 
 async def _deleted(request: ApiRequest, query: MemoriesQuery) -> Response:

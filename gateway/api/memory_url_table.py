@@ -9,6 +9,7 @@ from gateway.api import memory_routes as memory
 from gateway.api import profiles_routes as profiles
 from gateway.api.documents_routes import DocumentList, DocumentRow
 from gateway.api.memory_bodies import (
+    AnswerBody,
     CorrectBody,
     MemoriesQuery,
     MemoryPatch,
@@ -27,6 +28,7 @@ from gateway.api.memory_lookup_routes import (
     Written,
 )
 from gateway.api.memory_replies import (
+    Contradictions,
     MemoryChanges,
     MemoryDetails,
     MemoryItem,
@@ -90,6 +92,24 @@ MEMORIES = (
         memory.merge,
         {201: (MemoryChanges,)},
         MergeBody,
+        refusals=(404, 409, 412, 413),
+    ),
+    Endpoint(
+        "GET",
+        MEMORY + "/contradictions",
+        "memory.list_contradictions",
+        memory.contradictions,
+        {200: (Contradictions,)},
+        refusals=(404,),
+        cost=Cost("search"),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/contradictions",
+        "memory.answer",
+        memory.answer,
+        {200: (MemoryChanges,)},
+        AnswerBody,
         refusals=(404, 409, 412, 413),
     ),
     Endpoint(

@@ -36,7 +36,8 @@ class Operation:
 _READS = (
     *("approval.list", "approval.read", "artifact.list", "artifact.read", "branch.list", "caller.read"),
     *("compression.list", "compression.read", "document.list", "event.read", "event.replay", "grant.list"),
-    *("key.list", "link.list", "link.open", "memory.control", "memory.list", "memory.list_versions"),
+    *("key.list", "link.list", "link.open", "memory.control", "memory.list"),
+    *("memory.list_contradictions", "memory.list_versions"),
     "memory.read",
     *("memory.retrieve", "message.list", "model.list", "model.read", "person.read_erasure", "profile.list"),
     *("profile.read", "project.list", "project.list_invitations", "project.read", "prompt.list"),
@@ -64,7 +65,7 @@ _CHATS = (
     *("webhook.change", "webhook.delete", "webhook.replay", "webhook.test"),
 )
 _CHANGES_MEMORY = (
-    *("memory.change", "memory.confirm", "memory.correct", "memory.create", "memory.delete"),
+    *("memory.answer", "memory.change", "memory.confirm", "memory.correct", "memory.create", "memory.delete"),
     *("memory.erase", "memory.import", "memory.merge", "memory.restore", "memory.write", "profile.put"),
 )
 _OF_ADMINS = ("audit.export", "hold.create", "hold.lift", "retention.change")

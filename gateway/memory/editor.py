@@ -11,6 +11,7 @@ from gateway.events.memory_skill_artifact import Cause
 from gateway.memory import validation
 from gateway.memory.changes import Attribution, Changed, MemorySources
 from gateway.memory.corrections.cascade import flags, replacement_changes
+from gateway.memory.corrections.contradictions import Answer, answer_changes
 from gateway.memory.corrections.corrections import OUTCOMES, Action, Correction, merge_of
 from gateway.memory.corrections.merging import MAX_MERGED, MIN_MERGED
 from gateway.memory.memories import Memories
@@ -225,6 +226,18 @@ class Editor:
             )
         by = self._by(reason)
         return await self._write(self.viewer, lambda: merge_of(self.memories, self.viewer, ids, by), by)
+
+    async def answer(self, earlier_id: str, later_id: str, answer: Answer, reason: str) -> Sequence[Changed]:
+        """Says which of two memories holds that contradict each other (see `contradictions`), in one
+        transaction with all that follows from it. The memory that holds (after `both` and `undecided`: the
+        later one), then those that were replaced or flagged, as far as the viewer sees them. Raises
+        errors.NotFound (contradiction_not_found)."""
+        by = self._by(reason)
+        return await self._write(
+            self.viewer,
+            lambda: answer_changes(self.memories, self.viewer, (earlier_id, later_id), answer, by),
+            by,
+        )
 
     async def _write(
         self, viewer: Viewer, plan: Callable[[], Awaitable[Sequence[Change]]], by: Attribution

@@ -9,6 +9,7 @@ from gateway.auth import Principal
 from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.memory.changes import Changed, Details
+from gateway.memory.corrections.contradictions import Answer, Contradiction, contradictions
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
 from gateway.memory.memories import not_found
@@ -240,6 +241,19 @@ class UserMemories:
     async def merge(self, who: Principal, ids: Sequence[str]) -> Sequence[Changed]:
         """The new memory, then those that it replaces. Raises what `Editor.merge` raises."""
         return await self._for.editor(who).merge(ids, "Merged by their user.")
+
+    async def contradictions(self, who: Principal) -> Sequence[Contradiction]:
+        """Pairs of the user's memories of which one can hold only, and which they were not asked about yet.
+        Raises errors.NotFound, errors.StorageError."""
+        return await contradictions(self._for.services.store, self._for.all_scopes(who))
+
+    async def answer(
+        self, who: Principal, earlier_id: str, later_id: str, answer: Answer
+    ) -> Sequence[Changed]:
+        """As `Editor.answer`."""
+        return await self._for.editor(who).answer(
+            earlier_id, later_id, answer, f"Its user was asked which one holds: {answer}."
+        )
 
     def export(self, who: Principal) -> AsyncGenerator[bytes]:
         """The user's memories as a file (see gateway/memory/export.py), in pieces. Raises

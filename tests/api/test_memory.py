@@ -272,6 +272,7 @@ async def test_with_the_memory_switched_off_every_route_of_it_says_so(settings: 
         "/api/memory/write": {"messages": [{"role": "user", "content": "x"}]},
         "/api/memory/correct": {"memory_id": "m_1", "action": "freeze"},
         "/api/memory/merge": {"memory_ids": ["m_1", "m_2"]},
+        "/api/memory/contradictions": {"earlier_id": "m_1", "later_id": "m_2", "answer": "both"},
         "/api/memory/{memory_id}": {"importance": 3},
         "/api/profiles/{kind}/{profile_id}": {"fields": {}},
     }

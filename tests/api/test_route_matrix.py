@@ -154,6 +154,10 @@ async def belongings(client: Client, people: Mapping[str, Caller]) -> dict[str, 
         (await posted("/api/memory", content=f"Ada {verb} the {CANARY}.", type="fact"))["id"]
         for verb in ("saw", "drew", "fed")
     ]
+    earlier, later = [
+        (await posted("/api/memory", content=f"The {CANARY} is due on {day} May.", type="fact"))["id"]
+        for day in (3, 5)
+    ]
     project = (await posted("/api/projects", name=CANARY))["id"]
     added = await ada.http.put(f"/api/projects/{project}/members/mia", json={"role": "editor"})
     assert added.is_success, added.text
@@ -173,8 +177,10 @@ async def belongings(client: Client, people: Mapping[str, Caller]) -> dict[str, 
         "artifact": (await posted("/api/artifacts", text=CANARY))["ref"],
         "call": asked.calls["send"],
         "client_call": called.calls["locate"],
+        "earlier_memory": earlier,
         "invitation": invited[0],
         "invitation_2": invited[1],
+        "later_memory": later,
         "key": (await posted("/api/keys", name="of Ada"))["id"],
         "link": (await posted("/api/links", session_id=session))["id"],
         "memory": memories[0],

@@ -104,11 +104,16 @@ def cue_of(*texts: str) -> Cue | None:
     """The strongest word of change in the texts. "change": something took the place of another, or was wrong;
     the others only state that it holds now. None also when both hold, or for what might be."""
     plain = [plain_form(text) for text in texts]
-    if any(_NOT_STATED.search(text) for text in plain):
+    if any(map(is_unsettled, plain)):
         return None
     cues: tuple[tuple[Cue, re.Pattern[str]], ...]
     cues = (("change", _CHANGE), ("from now on", _HENCEFORTH), ("now", _NOW))
     return next((cue for cue, words in cues if any(words.search(text) for text in plain)), None)
+
+
+def is_unsettled(plain: str) -> bool:
+    """Whether a text in its plain form says that both hold ("too", 也), or what only might be."""
+    return _NOT_STATED.search(plain) is not None
 
 
 def forms_of(text: str) -> list[tuple[tuple[str, ...], bool]]:

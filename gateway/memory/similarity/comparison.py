@@ -53,7 +53,7 @@ _MEASURED = tuple(
             r"(?P<of>[^,;!?]{0,40}?\b(?:budget|deadline|due date|birthday|age|port|price|version|height"
             r"|weight|launch date|release date|rent|salary|headcount)) "
             rf"(?:is {NOW_EN}(?:set to |about |on |at |in )?|(?:has )?(?:moved|changed) to ){_VALUE}",
-            r"(?P<of>i) am (?:now )?(?P<value>\d+(?: years old)?)",
+            r"(?P<of>i) am (?:now )?(?P<value>\d+)(?: years old)?",
             r"(?P<of>i|we) (?:have|has) (?P<value>\d+ (?:kids?|child(?:ren)?|sons?|daughters?|cats?|dogs?"
             r"|brothers?|sisters?|employees|people))",
         ),
@@ -84,7 +84,7 @@ def compare(one: str, other: str) -> Similarity:
     first, second = normalize(one), normalize(other)
     if _is_same_statement(first, second):
         return "same"
-    if not (_is_statement(first) and _is_statement(second)):
+    if not (is_statement(first) and is_statement(second)):
         return "different"
     certain = _denies(first, second) or _numbers_differ(first, second)
     return "contradicts" if certain else "different"
@@ -97,7 +97,7 @@ def replaces(old: str, new: str, source: str = "") -> bool:
     if max(len(old), len(new)) > MAX_STATEMENT:
         return False
     first, second = normalize(old), normalize(new)
-    if not (_is_statement(first) and _is_statement(second)):
+    if not (is_statement(first) and is_statement(second)):
         return False
     if _denies(first, second):
         return True
@@ -141,23 +141,25 @@ def _jaccard(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     return len(pairs & others) / len(pairs | others)
 
 
-def _is_statement(statement: NormalizedText) -> bool:
+def is_statement(statement: NormalizedText) -> bool:
+    """Whether it is one statement of what holds for longer, in at most MAX_STATEMENT characters."""
     return len(statement.text) <= MAX_STATEMENT and not (
         _SENTENCE_END.search(statement.text) or _TRANSIENT.search(statement.text)
     )
 
 
 def _denies(one: NormalizedText, other: NormalizedText) -> bool:
-    if (_negations(one) + _negations(other)) % 2 == 0:
+    if (negations(one) + negations(other)) % 2 == 0:
         return False
-    return bool(_affirmed(one) & _affirmed(other))
+    return bool(affirmed(one) & affirmed(other))
 
 
-def _negations(statement: NormalizedText) -> int:
+def negations(statement: NormalizedText) -> int:
+    """How many words negate something."""
     return sum(unit in NEGATIONS for unit in statement.units)
 
 
-def _affirmed(statement: NormalizedText) -> set[tuple[str, ...]]:
+def affirmed(statement: NormalizedText) -> set[tuple[str, ...]]:
     """The units without negations; 没有 negates a verb as 没 does, and negates 有 itself."""
     texts = {statement.text, statement.text.replace("没有", "没")}
     return {tuple(unit for unit in units(text) if unit not in NEGATIONS) for text in texts} - {()}
@@ -165,16 +167,26 @@ def _affirmed(statement: NormalizedText) -> set[tuple[str, ...]]:
 
 def _numbers_differ(one: NormalizedText, other: NormalizedText) -> bool:
     """Whether they give different numbers to one measure. Most other attributes have several values."""
-    if _PAST.search(one.text) or _PAST.search(other.text):
+    if is_past(one) or is_past(other):
         return False
-    for form in _MEASURED:
-        first, second = (form.fullmatch(each.text.removesuffix(" now")) for each in (one, other))
-        if first and second and units(first["of"]) == units(second["of"]):
-            return _values_differ(units(first["value"]), units(second["value"]))
-    return False
+    first, second = measures(one), measures(other)
+    shared = [of for of in first if of in second]
+    return bool(shared) and values_differ(first[shared[0]], second[shared[0]])
 
 
-def _values_differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def is_past(statement: NormalizedText) -> bool:
+    """Whether it tells of another time than now, or of what only might be."""
+    return _PAST.search(statement.text) is not None
+
+
+def measures(statement: NormalizedText) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """The numbers that a statement gives: the value, by what it is of and the form of words."""
+    text = statement.text.removesuffix(" now")
+    found = ((str(number), form.fullmatch(text)) for number, form in enumerate(_MEASURED))
+    return {(number, *units(each["of"])): units(each["value"]) for number, each in found if each}
+
+
+def values_differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether they are equal except for numbers, weekdays and months, and no value is a rounded form of the
     other (3 and 3.11)."""
     (frame, values), (other_frame, others) = mask_values(one), mask_values(other)

@@ -39,6 +39,7 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:love|enjoy)s?\b", "like"),
         (r"\bdo(?:es)? not\b", "not"),
         (r"\bfavourite\b", "favorite"),
+        (r"\bcolour", "color"),
         (r"\bon ((?:mon|tues|wednes|thurs|fri|satur|sun)day)s\b", r"every \1"),
         ("^(?:用户|使用者|本人)(?!名|们)", "我"),
         ("讨厌|厌恶|反感", "不喜欢"),

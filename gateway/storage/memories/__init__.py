@@ -46,7 +46,7 @@ Operation = Literal[
     "erased",
 ]
 Author = Literal["user", "assistant"]
-Relation = Literal["depends_on", "merged_from", "contradicts"]
+Relation = Literal["depends_on", "merged_from", "contradicts", "holds_beside"]
 ProfileKind = Literal["user", "household"]
 
 MAX_QUARANTINED = 100
@@ -186,7 +186,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`from_id` depends on, was merged from, or contradicts `to_id`."""
+    """`from_id` depends on, was merged from, or contradicts `to_id`, or its user said that it holds beside
+    it."""
 
     from_id: str
     to_id: str
@@ -227,6 +228,8 @@ class Change:
     stated_by: str | None = None
     """The user whose words `evidence` are; it is not stored without."""
     links: Sequence[Link] = ()
+    unlinks: Sequence[Link] = ()
+    """Links that are there no more afterwards."""
     key: str | None = None
     """Makes a repetition of the same request harmless: a change with a key that was used is refused as a
     duplicate of what that made or reinforced."""

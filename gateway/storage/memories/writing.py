@@ -4,7 +4,18 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, insert, literal, not_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    literal,
+    not_,
+    select,
+    update,
+)
 
 from gateway.errors import DuplicateMemory, MemoryChanged
 from gateway.storage.database import Prepared
@@ -111,6 +122,8 @@ def write(connection: Connection, words: Words, changes: Sequence[Change], *, mo
         if not change.deletes:
             grown.update((row.user_id, kind) for kind in kinds(row.status, row.quarantined))
     for change in changes:
+        for link in change.unlinks:
+            connection.execute(delete(memory_links).where(*_is(link)))
         for link in change.links:
             _link(connection, link)
     check(connection, grown, most)
@@ -282,15 +295,18 @@ def _link(connection: Connection, link: Link) -> None:
     there = select(literal(link.from_id), literal(link.to_id), literal(link.relation)).where(
         exists().where(memories.c.id == link.from_id),
         exists().where(memories.c.id == link.to_id),
-        not_(
-            exists().where(
-                memory_links.c.from_id == link.from_id,
-                memory_links.c.to_id == link.to_id,
-                memory_links.c.relation == link.relation,
-            )
-        ),
+        not_(exists().where(*_is(link))),
     )
     connection.execute(insert(memory_links).from_select(["from_id", "to_id", "relation"], there))
+
+
+def _is(link: Link) -> Sequence[ColumnElement[bool]]:
+    columns = memory_links.c
+    return (
+        columns.from_id == link.from_id,
+        columns.to_id == link.to_id,
+        columns.relation == link.relation,
+    )
 
 
 def _changed(row: MemoryRow, version: int, *, is_deleted: bool) -> MemoryChanged:

@@ -8,6 +8,14 @@ export interface AcceptedTurn {
   readonly seq: number;
 }
 
+/** Which of two memories holds that contradict each other. */
+export interface AnswerBody {
+  readonly earlier_id: string;
+  readonly later_id: string;
+  /** later, earlier: that one takes the place of the other, which can be restored. both: they are not asked about again. undecided: takes both back. */
+  readonly answer: "later" | "earlier" | "both" | "undecided";
+}
+
 /** A call that needs, or needed, a person's decision. */
 export interface Approval {
   readonly session_id: string;
@@ -461,6 +469,17 @@ export interface CompressionVersion {
   readonly created_at: number;
   /** The branch whose messages it covers. */
   readonly branch: number;
+}
+
+/** Two memories of which one can hold only: the `later` one was said or changed after the other. */
+export interface ContradictionItem {
+  readonly earlier: MemoryItem;
+  readonly later: MemoryItem;
+}
+
+export interface Contradictions {
+  /** Those that wait for an answer, at most 20, the one with the last change first. */
+  readonly contradictions: readonly ContradictionItem[];
 }
 
 export interface ControlBody {
@@ -1006,11 +1025,11 @@ export interface LinkBody {
   readonly expires_at?: number;
 }
 
-/** `from_id` depends on, was merged from, or contradicts `to_id`. */
+/** `from_id` depends on, was merged from, or contradicts `to_id`, or its user said that it holds beside it. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
-  readonly relation: "depends_on" | "merged_from" | "contradicts";
+  readonly relation: "depends_on" | "merged_from" | "contradicts" | "holds_beside";
 }
 
 /** The newest first, those that have expired too. */
