@@ -1,6 +1,7 @@
 """What is remembered, in a browser: what others have forgotten is asked about, told, and brought back."""
 
 import json
+import re
 from collections.abc import Generator
 
 import pytest
@@ -81,3 +82,48 @@ def test_what_others_have_forgotten_is_asked_about_and_undone(
         page.locator(".page-bar select").select_option("all")
         expect(row.first).to_be_visible()
         assert page.request.get(f"{url}/api/memory/{memory_id}").json()["version"] == 5
+
+
+WORDS = {
+    "en-GB": ("I live in Ghent", "I live in Antwerp", "Which of these holds?", "The later", "Both", "Undo"),
+    "zh-CN": ("我住在上海", "我住在北京", "以哪一条为准？", "较晚的", "都对", "撤销"),
+    "zh-TW": ("我吃素", "我喜歡吃肉", "以哪一筆為準？", "較晚的", "都對", "復原"),
+}
+
+
+@pytest.mark.parametrize("locale", WORDS)
+def test_of_two_that_contradict_each_other_it_is_asked_which_one_holds(
+    browser: Browser, running: Running, locale: str
+) -> None:
+    """By keyboard too, on a narrow screen as on a wide one; each answer is undone by one press."""
+    earlier, later, title, holds, both, undo = WORDS[locale]
+    url = running.url.rstrip("/")
+    with opened(browser, running.url, locale) as page:
+        ids = [
+            page.request.post(f"{url}/api/memory", data={"content": each}).json()["id"]
+            for each in (earlier, later)
+        ]
+        page.evaluate("location.hash = 'p=memory'")
+        card = page.get_by_role("region", name=title)
+        expect(card.get_by_role("listitem")).to_have_text([re.compile(earlier), re.compile(later)])
+        for width in (1280, 390, 320):
+            page.set_viewport_size({"width": width, "height": 720})
+            assert findings(page) == []
+            assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+
+        card.get_by_role("button", name=holds, exact=True).press("Enter")
+        expect(card).to_have_count(0)
+        states = [page.request.get(f"{url}/api/memory/{each}").json()["status"] for each in ids]
+        assert states == ["replaced", "active"]
+        page.get_by_role("status").get_by_role("button", name=undo, exact=True).click()
+        expect(card).to_be_visible()
+
+        card.get_by_role("button", name=both, exact=True).click()
+        expect(card).to_have_count(0)
+        page.reload()
+        expect(page.locator(".page .card", has_text=later).first).to_be_visible()
+        expect(card).to_have_count(0)
+        states = [page.request.get(f"{url}/api/memory/{each}").json()["status"] for each in ids]
+        assert states == ["active", "active"]
+        found = page.request.get(f"{url}/api/memory/contradictions").json()
+        assert found == {"contradictions": []}

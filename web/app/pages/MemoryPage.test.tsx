@@ -317,3 +317,76 @@ test("a profile that was written elsewhere meanwhile is shown, not written over"
   await waitFor(() => expect(screen.getByLabelText<HTMLTextAreaElement>("About you, in every prompt").value).toBe("name: 韩梅梅"));
   screen.getByText("It was changed in the meantime. Check it first.");
 });
+
+// A server with two memories that contradict each other, until somebody answers.
+function contradicting(more: Record<string, unknown> = {}) {
+  const pair = { earlier: memory("g", { content: SCRIPTED, updated_at: 1_000 }), later: memory("p", { content: "I live in Paris", updated_at: 90_000_000 }) };
+  const other = { earlier: memory("t", { content: "I like tea" }), later: memory("n", { content: "I don't like tea" }) };
+  let open = [pair, other];
+  return fakeServer({
+    ...answers([]), "GET /api/memory/contradictions": () => ({ contradictions: open }),
+    "POST /api/memory/contradictions": ({ answer }: { answer: string }) => {
+      open = answer === "undecided" ? [pair, other] : [other];
+      const wrong = answer === "later" ? pair.earlier : pair.later;
+      const replaced = { operation: "replaced", reason: "r", memory: { ...wrong, status: "replaced", version: 2 } };
+      return { memory: pair.later, changed: answer === "later" || answer === "earlier" ? [replaced] : [] };
+    },
+    ...Object.fromEntries(["g", "p"].map((id) => [`POST /api/memory/${id}/restore`, () => { open = [pair, other]; return memory(id, { version: 3 }); }])),
+    ...more,
+  });
+}
+
+test.each([
+  ["en", "Which of these holds?", "The later", "Undo", "later", "g"], ["zh-Hans", "以哪一条为准？", "较早的", "撤销", "earlier", "p"],
+  ["zh-Hant", "以哪一筆為準？", "較早的", "復原", "earlier", "p"],
+] as const)("of two memories that contradict each other it is asked which one holds, and undone: %s", async (language, title, button, undo, answer, wrong) => {
+  settings.set({ language });
+  const asked = contradicting();
+  render(<MemoryPage />);
+  const card = within(await screen.findByRole("region", { name: title }));
+  expect(card.getAllByRole("listitem").map((item) => item.querySelector(".gist")?.textContent)).toEqual([SCRIPTED, "I live in Paris"]);
+  expect(card.getAllByRole("listitem").every((item) => /\d/.test(item.querySelector("small")?.textContent ?? ""))).toBe(true);
+  expect(card.getAllByRole("button")).toHaveLength(3);
+  expect(document.querySelector(".page img")).toBeNull();
+  expect(await violations()).toEqual([]);
+  press(card, button);
+  await screen.findByText("I don't like tea");
+  expect(document.activeElement).toBe(screen.getByRole("searchbox"));
+  expect(asked.find(({ route }) => route === "POST /api/memory/contradictions")?.body).toEqual({ earlier_id: "g", later_id: "p", answer });
+  press(screen, undo);
+  await screen.findByText("I live in Paris");
+  const back = asked.find(({ route }) => route === `POST /api/memory/${wrong}/restore`);
+  expect([back?.body, back?.headers.get("If-Match")]).toEqual([{ to_version: 1 }, '"2"']);
+});
+
+test("that both hold is taken back as well", async () => {
+  const asked = contradicting();
+  render(<MemoryPage />);
+  press(within(await screen.findByRole("region", { name: "Which of these holds?" })), "Both");
+  await screen.findByText("Both hold.");
+  await screen.findByText("I don't like tea");
+  press(screen, "Undo");
+  await screen.findByText("Undone.");
+  await screen.findByText("I live in Paris");
+  expect(asked.filter(({ route }) => route === "POST /api/memory/contradictions").map(({ body }) => (body as { answer: string }).answer)).toEqual(["both", "undecided"]);
+});
+
+test("what was answered elsewhere meanwhile is told, and the next one is asked about", async () => {
+  let open = 1;
+  contradicting({
+    "GET /api/memory/contradictions": () => ({ contradictions: open > 0 ? [{ earlier: memory("a", { content: "I am 30" }), later: memory("b", { content: "I am 31" }) }] : [] }),
+    "POST /api/memory/contradictions": () => { open = 0; return new Refusal(404, "contradiction_not_found"); },
+  });
+  render(<MemoryPage />);
+  press(within(await screen.findByRole("region", { name: "Which of these holds?" })), "The earlier");
+  await waitFor(() => expect(screen.queryByRole("region", { name: "Which of these holds?" })).toBeNull());
+  expect(screen.getByRole("status").classList).toContain("trouble");
+  expect(screen.queryByRole("button", { name: "Undo" })).toBeNull();
+});
+
+test("who has no memories that contradict each other sees nothing of it", async () => {
+  fakeServer({ ...answers([memory("m")]), "GET /api/memory/contradictions": { contradictions: [] } });
+  render(<MemoryPage />);
+  await screen.findByText("Content of m");
+  expect(screen.queryByText("Which of these holds?")).toBeNull();
+});

@@ -6,6 +6,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 
 import { client, useWords } from "../state";
 import { saveFile, completeExport } from "../downloads";
+import { Contradiction } from "./memory/Contradiction";
 import { Deleted } from "./memory/Deleted";
 import { MemoryForm } from "./memory/MemoryForm";
 import { MemoryRow } from "./memory/MemoryRow";
@@ -38,6 +39,7 @@ export default function MemoryPage() {
   const [query, setQuery] = useState("");
   const [list, setList] = useState<List | null>(null);
   const [waiting, setWaiting] = useState(0);
+  const [pairs, setPairs] = useState<readonly api.ContradictionItem[]>([]);
   const [isAdding, setAdding] = useState(false);
   const asking = useRef<AbortController>(undefined);
   const search = useRef<HTMLInputElement>(null);
@@ -61,15 +63,20 @@ export default function MemoryPage() {
   const count = useCallback(() => {
     client.memories({ quarantined: true, limit: 100 }).then(({ memories }) => setWaiting(memories.length), () => undefined);
   }, []);
+  const compare = useCallback(() => {
+    client.contradictions().then(({ contradictions }) => setPairs(contradictions), () => undefined);
+  }, []);
   useEffect(() => {
     const typing = setTimeout(() => void show(), query === "" ? 0 : TYPING_MS);
     return () => clearTimeout(typing);
   }, [show, query]);
   useEffect(count, [count]);
+  useEffect(compare, [compare]);
 
   const changed = (memory: api.MemoryItem) => {
     setList((known) => known && { ...known, memories: known.memories.map((each) => each.id === memory.id ? memory : each) });
     count();
+    if (list?.memories.some(({ id, version }) => id === memory.id && version !== memory.version)) compare();
   };
   const gone = (id: string, text: string, bringBack?: () => Promise<unknown>) => {
     setList((known) => known && {
@@ -79,9 +86,25 @@ export default function MemoryPage() {
       await bringBack();
       await show();
       count();
+      compare();
       return verbs.broughtBack;
     })));
     count();
+    compare();
+    search.current?.focus();
+  };
+  const answered = (text: string, undo: () => Promise<unknown>) => {
+    setPairs((known) => known.slice(1));
+    const again = async () => {
+      await show();
+      compare();
+    };
+    void again();
+    report(text, () => void attempt(async () => {
+      await undo();
+      await again();
+      return verbs.contradiction.undone;
+    }));
     search.current?.focus();
   };
   const add = async ({ content, importance, type }: { content: string; importance: number; type: api.MemoryItem["type"] }) => {
@@ -92,6 +115,7 @@ export default function MemoryPage() {
     if (!isDone) return;
     setAdding(false);
     await show();
+    compare();
     report(words.remembered);
   };
   const isEmpty = list !== null && list.memories.length === 0 && list.deleted.length === 0;
@@ -106,7 +130,7 @@ export default function MemoryPage() {
           {(Object.keys(WHICHES) as Which[]).map((each) => <option key={each} value={each}>{words.whiches[each]}</option>)}
         </select>
         <button type="button" className="small" onClick={() => setAdding(!isAdding)} aria-expanded={isAdding}><Plus aria-hidden="true" />{words.add}</button>
-        <Copies attempt={attempt} onImported={() => void show()} />
+        <Copies attempt={attempt} onImported={() => { void show(); compare(); }} />
       </div>
       {waiting > 0 && which !== "toConfirm" && (
         <p className="page-note">{words.suggestions(waiting)} <button type="button" className="small" onClick={() => setWhich("toConfirm")}>{words.look}</button></p>
@@ -117,6 +141,10 @@ export default function MemoryPage() {
       )}
       <Profiles attempt={attempt} report={report} />
       <StatusLine status={status} />
+      {which === "all" && query === "" && pairs[0] && (
+        <Contradiction key={pairs[0].earlier.id + pairs[0].later.id} pair={pairs[0]} others={pairs.length - 1}
+          attempt={attempt} onAnswered={answered} onStale={compare} />
+      )}
       <ul className="cards" aria-label={words.whiches[which]} aria-busy={list === null}>
         {list?.memories.map((memory) => (
           <MemoryRow key={memory.id} memory={memory} attempt={attempt} onChanged={changed} onGone={gone} onReplaced={() => void show()} />

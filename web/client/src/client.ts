@@ -422,6 +422,15 @@ export class GatewayClient {
     return this.connection.ask("POST", "/api/memory/merge", { body });
   }
 
+  /** Pairs of memories of which one can hold only, and of which nobody has said yet which. */
+  contradictions(): Promise<api.Contradictions> {
+    return this.connection.ask("GET", "/api/memory/contradictions");
+  }
+
+  answerContradiction(body: api.AnswerBody): Promise<api.MemoryChanges> {
+    return this.connection.ask("POST", "/api/memory/contradictions", { body });
+  }
+
   retrieveMemories(body: api.RetrieveBody): Promise<api.Retrieved> {
     return this.connection.ask("POST", "/api/memory/retrieve", { body });
   }

@@ -1,4 +1,4 @@
-// What can be done with a memory, each in a line that says what becomes of it.
+// What can be done with a memory, each in a line that says what becomes of it, and which of two memories holds.
 
 import { table } from "../../language";
 
@@ -14,6 +14,18 @@ export const words = table(
       forget: "It is not recalled any more. You can undo this for 30 days.",
       erase: "It goes for good, with all its versions. There is no way back.",
     },
+    contradiction: {
+      title: "Which of these holds?",
+      saidAt: { earlier: (at: string) => `earlier: ${at}`, later: (at: string) => `later: ${at}` },
+      answers: { earlier: "The earlier", later: "The later", both: "Both" },
+      hints: {
+        earlier: "The later one is kept as replaced, and not recalled any more.", later: "The earlier one is kept as replaced, and not recalled any more.",
+        both: "Both are recalled, and you are not asked about them again.",
+      },
+      done: { earlier: "The earlier one holds.", later: "The later one holds.", both: "Both hold." },
+      others: (count: number) => count === 1 ? "1 more like this" : `${count} more like this`,
+      undone: "Undone.",
+    },
   },
   {
     more: "更多", forget: "忘掉", forgotten: "已忘掉，30 天内可以找回。", broughtBack: "又记住了。",
@@ -26,6 +38,18 @@ export const words = table(
       forget: "不再被想起，30 天内可以撤销。",
       erase: "连同所有版本彻底清除，无法找回。",
     },
+    contradiction: {
+      title: "以哪一条为准？",
+      saidAt: { earlier: (at: string) => `较早：${at}`, later: (at: string) => `较晚：${at}` },
+      answers: { earlier: "较早的", later: "较晚的", both: "都对" },
+      hints: {
+        earlier: "较晚的那条作为“已替换”保留，不再被想起。", later: "较早的那条作为“已替换”保留，不再被想起。",
+        both: "两条都会被想起，以后不再询问。",
+      },
+      done: { earlier: "以较早的为准。", later: "以较晚的为准。", both: "两条都对。" },
+      others: (count: number) => `另有 ${count} 组`,
+      undone: "已撤销。",
+    },
   },
   {
     more: "更多", forget: "忘掉", forgotten: "已忘掉，30 天內可以找回。", broughtBack: "又記住了。",
@@ -37,6 +61,18 @@ export const words = table(
       activate: "像以前一樣被想起。",
       forget: "不再被想起，30 天內可以復原。",
       erase: "連同所有版本徹底清除，無法找回。",
+    },
+    contradiction: {
+      title: "以哪一筆為準？",
+      saidAt: { earlier: (at: string) => `較早：${at}`, later: (at: string) => `較晚：${at}` },
+      answers: { earlier: "較早的", later: "較晚的", both: "都對" },
+      hints: {
+        earlier: "較晚的那筆以「已取代」保留，不再被想起。", later: "較早的那筆以「已取代」保留，不再被想起。",
+        both: "兩筆都會被想起，以後不再詢問。",
+      },
+      done: { earlier: "以較早的為準。", later: "以較晚的為準。", both: "兩筆都對。" },
+      others: (count: number) => `另有 ${count} 組`,
+      undone: "已復原。",
     },
   },
 );
