@@ -54,7 +54,7 @@ def export(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Write a session to a file, or all of them. It is complete, so that `gateway import` reads it, or a page
+    """Export a session to a file, or all sessions. It is complete, so that `gateway import` reads it, or a page
     to share."""
     if every == (session is not None) or (every and form != "jsonl"):
         raise typer.BadParameter("Give a session, or --all, which is jsonl.")
@@ -97,8 +97,8 @@ def import_(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Make a session of an exported file, or all that are in it. A damaged one is refused as a whole; of an
-    export of ChatGPT or Claude all chats are taken that can be read, each once."""
+    """Import a session from an exported file, or all sessions in it. A damaged file is refused as a whole; of an
+    export of ChatGPT or Claude all chats that can be read are imported, each once."""
     from gateway.cli.terminal import to_stderr
     from gateway.client import GatewayClient
 
@@ -122,10 +122,14 @@ def import_(
 def _is_foreign(first: bytes) -> bool:
     """Whether a file that begins so is a zip file, or JSON that no export of ours is."""
     begins = first.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return begins.startswith((b"PK", b"[")) or (begins.startswith(b"{") and not begins.startswith(b'{"kind":'))
+    return begins.startswith((b"PK", b"[")) or (
+        begins.startswith(b"{") and not begins.startswith(b'{"kind":')
+    )
 
 
-def _import_chats(client: "GatewayClient", chunks: Iterator[bytes], *, preview: bool, only: str | None) -> int:
+def _import_chats(
+    client: "GatewayClient", chunks: Iterator[bytes], *, preview: bool, only: str | None
+) -> int:
     """Tells of each chat as it is done. Returns the exit status."""
     from gateway.cli.terminal import to_stderr
 
@@ -141,7 +145,12 @@ def _import_chats(client: "GatewayClient", chunks: Iterator[bytes], *, preview: 
             print(f"{each['number']}\t{each['state']}\t{each['messages']} messages\t{title}")
         elif each["state"] == "imported":
             print(f"{each['session_id']}\t{title}")
-    words = {"new": "can be imported", "imported": "imported", "there": "were there already", "refused": "refused"}
+    words = {
+        "new": "can be imported",
+        "imported": "imported",
+        "there": "were there already",
+        "refused": "refused",
+    }
     to_stderr(", ".join(f"{counts[state]} {said}" for state, said in words.items() if state in counts))
     return int(counts.get("refused", 0) > 0)
 

@@ -52,8 +52,8 @@ class ForeignChats:
         self, who: Principal, chunks: AsyncIterable[bytes], *, only: Collection[int] | None, preview: bool
     ) -> AsyncGenerator[ForeignOutcome]:
         """Each chat of the file in its order, as it is read: with a `preview` what there is, else imported,
-        of those `only` (None: all). Raises errors.BadImport, before the first: it is no export; errors.TooLarge,
-        errors.QueueFull, errors.Draining."""
+        of those `only` (None: all). Raises errors.BadImport, before the first: it is no export;
+        errors.TooLarge, errors.QueueFull, errors.Draining."""
         if self._draining.is_set():
             raise Draining("The server is shutting down. Import the file again in a moment.")
         async with self._files.received(chunks, who.user_id) as file:

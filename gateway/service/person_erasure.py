@@ -231,7 +231,7 @@ class PersonEraser:
 
     async def _sessions(self, user_id: str) -> None:
         deps = self._parts.deps
-        while found := await deps.sessions.list(user_id, limit=SLICE):
+        while found := await deps.sessions.list(user_id, limit=SLICE, temporary=True):
             for each in found:
                 self._folders.add(folder_of(each.id))
                 try:

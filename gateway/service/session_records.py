@@ -100,7 +100,7 @@ class SessionRecords:
         failed: list[str] = []
         before: tuple[int, str] | None = None
         while page := await self._deps.sessions.list(
-            who.user_id, limit=SESSIONS_PAGE, before=before, order="created"
+            who.user_id, limit=SESSIONS_PAGE, before=before, order="created", temporary=True
         ):
             before = (page[-1].created_at, page[-1].id)
             for session in page:

@@ -619,6 +619,9 @@ class Settings(BaseSettings):
         description="Idle time after which a session is deleted; absent: never. Tenants and sessions may "
         "have another one: `gateway retention`.",
     )
+    delete_temporary_after: float = Field(
+        86_400.0, gt=0, le=2_592_000, description="Idle time after which a temporary session is deleted."
+    )
     max_import_size: int = Field(
         2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."
     )

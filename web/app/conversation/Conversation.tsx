@@ -3,6 +3,8 @@
 import { useEffect, useState } from "react";
 
 import { BeginningBar } from "../folders/BeginningBar";
+import { endTemporaryChats } from "../folders/temporary";
+import { TemporaryBar } from "../folders/TemporaryBar";
 import { reopen } from "../live";
 import { useApp } from "../state";
 import { keepAnnouncing } from "./announcements";
@@ -19,6 +21,7 @@ import "./prose.css";
 
 keepOutbox();
 keepAnnouncing();
+endTemporaryChats();
 
 export interface ConversationProps {
   readonly session: string | null;
@@ -56,9 +59,10 @@ export function Conversation({ session }: ConversationProps) {
         : messages.length === 0 ? <Welcome session={chat} />
           : <div className="scroll"><div id="messages">{pending}</div></div>}
       {chat === null && !isReplay && !isGone && <BeginningBar />}
+      {chat !== null && !isReplay && details?.temporary === true && <TemporaryBar />}
       {isReplay ? <p className="note" role="status">{words.replaying}</p>
-        : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
-          : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
+         : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
+           : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 // Above the field of a new chat: the folder, persona and instructions that it begins with, each of which can be left out.
 
-import { FolderClosed, ScrollText, UserRound, X } from "lucide-react";
+import { FolderClosed, ScrollText, Timer, UserRound, X } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 
 import { pickModel, useModels } from "../caller";
@@ -15,7 +15,7 @@ const InstructionsDialog = lazy(() => import("./InstructionsDialog").then(({ Ins
 
 export function BeginningBar() {
   const words = useWords(table);
-  const { folder, persona, instructions } = useBeginning();
+  const { folder, persona, instructions, isTemporary } = useBeginning();
   const [isAsked, ask] = useState(false);
   const personas = usePersonas();
   const models = useModels();
@@ -44,6 +44,10 @@ export function BeginningBar() {
       <span className="begin-chip" data-set={instructions !== null && begun === undefined}>
         <button type="button" onClick={() => ask(true)}><ScrollText aria-hidden />{instructions === null ? words.addInstructions : words.hasInstructions}</button>
       </span>
+      <span className="begin-chip" data-set={isTemporary}>
+        <button type="button" aria-pressed={isTemporary} title={words.temporaryHint} onClick={() => beginWith({ isTemporary: !isTemporary })}><Timer aria-hidden />{words.temporary}</button>
+      </span>
+      {isTemporary && <p className="begin-note">{words.temporaryHint}</p>}
       {isAsked && <Suspense><InstructionsDialog session={null} onClose={() => ask(false)} /></Suspense>}
     </div>
   );

@@ -16,8 +16,8 @@ export const words = table(
     saved: "Saved", personaSaved: (name: string) => `Saved as ${name}`,
     options: "What this chat begins with", inFolder: (name: string) => `In ${name}`, leaveOut: (name: string) => `Without ${name}`,
     persona: "Persona", noPersona: "No persona", addInstructions: "Add instructions", hasInstructions: "With instructions",
-    temporary: "Temporary", temporaryHint: "Is in no list, nothing is remembered from it, and it is deleted a day after its last message at the latest.",
-    temporaryChat: "Temporary chat", temporaryLine: "This chat is in no list, and nothing is remembered from it. It is deleted a day after its last message at the latest.", endNow: "Delete it now", open: "open", closed: "closed",
+    temporary: "Temporary", temporaryHint: "In no list, without memories, and nothing is remembered from it. It is deleted when you open another chat, or a day after its last message.",
+    temporaryChat: "Temporary chat", temporaryLine: "This chat is in no list, and nothing is remembered from it. It is deleted when you open another chat, or a day after its last message.", endNow: "Delete it now", open: "open", closed: "closed",
   },
   {
     folders: "文件夹", newFolder: "新建文件夹", name: "名称", create: "创建", save: "保存", cancel: "取消",
@@ -32,8 +32,8 @@ export const words = table(
     saved: "已保存", personaSaved: (name: string) => `已保存为“${name}”`,
     options: "这个会话的开始方式", inFolder: (name: string) => `在“${name}”中`, leaveOut: (name: string) => `不要“${name}”`,
     persona: "角色", noPersona: "没有角色", addInstructions: "添加指示", hasInstructions: "带有指示",
-    temporary: "临时", temporaryHint: "不出现在列表中，不会从中记住任何内容，最迟在最后一条消息一天后删除。",
-    temporaryChat: "临时会话", temporaryLine: "这个会话不出现在列表中，也不会从中记住任何内容；最迟在最后一条消息一天后删除。", endNow: "立即删除", open: "已展开", closed: "已收起",
+    temporary: "临时", temporaryHint: "不出现在列表中，不使用记忆，也不会从中记住任何内容。打开其他会话时，或最后一条消息一天后，它会被删除。",
+    temporaryChat: "临时会话", temporaryLine: "这个会话不出现在列表中，也不会从中记住任何内容。打开其他会话时，或最后一条消息一天后，它会被删除。", endNow: "立即删除", open: "已展开", closed: "已收起",
   },
   {
     folders: "資料夾", newFolder: "新增資料夾", name: "名稱", create: "建立", save: "儲存", cancel: "取消",
@@ -48,7 +48,7 @@ export const words = table(
     saved: "已儲存", personaSaved: (name: string) => `已儲存為「${name}」`,
     options: "這個對話的開始方式", inFolder: (name: string) => `在「${name}」中`, leaveOut: (name: string) => `不要「${name}」`,
     persona: "角色", noPersona: "沒有角色", addInstructions: "加入指示", hasInstructions: "帶有指示",
-    temporary: "臨時", temporaryHint: "不出現在列表中，不會從中記住任何內容，最遲在最後一則訊息一天後刪除。",
-    temporaryChat: "臨時對話", temporaryLine: "這個對話不出現在列表中，也不會從中記住任何內容；最遲在最後一則訊息一天後刪除。", endNow: "立即刪除", open: "已展開", closed: "已收合",
+    temporary: "臨時", temporaryHint: "不出現在列表中，不使用記憶，也不會從中記住任何內容。開啟其他對話時，或最後一則訊息一天後，它會被刪除。",
+    temporaryChat: "臨時對話", temporaryLine: "這個對話不出現在列表中，也不會從中記住任何內容。開啟其他對話時，或最後一則訊息一天後，它會被刪除。", endNow: "立即刪除", open: "已展開", closed: "已收合",
   },
 );
