@@ -20,12 +20,13 @@ from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 
 TURNS, WORDS, VOCABULARY = 5, 160, 20_000
-SYLLABLES = (
-    "in ter na tion al de vel op ment ku ber ne tes py thon post gres re quest pon se co fig time out er ror the "
-    "an a st ring ob ject li mo del pro gram arch with"
-).split()
+SYLLABLES = [
+    f"{begin}{end}" for begin in ("in", "te", "ku", "po", "th", "re", "de", "st") for end in "rlntsmb"
+]
 """Few of them, so that many words begin alike: harder than a language."""
-CHINESE = "的一是了我不人在他有这个上们来到时大地为子中你说生国年着就那和要她出也得里后自以会家可下而过天去能对小多然于心学么之都好看起发当没成只如事把还用第样道想作种开"
+CHINESE = (
+    "的一是了我不人在他有这个上们来到时大地为子中你说生国年着就那和要她出也得里后自以会家可下而过天去能对小多"
+)
 
 
 def vocabulary(seed: random.Random) -> list[str]:

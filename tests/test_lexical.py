@@ -198,8 +198,8 @@ WORDS = [
     "e-mail",
     "维生素C",
 ]
-KANA = {"\u3099", "\u309a"}  # marks that make another letter of a kana
-ACCENTS = {sign for word in WORDS for sign in unicodedata.normalize("NFKD", word)} - KANA
+LETTER_SIGNS = {"\u3099", "\u309a", "\u094d"}  # marks that make another letter of a kana, or are one in Hindi
+ACCENTS = {sign for word in WORDS for sign in unicodedata.normalize("NFKD", word)} - LETTER_SIGNS
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
 LETTERS = st.characters(categories=["Lu", "Ll", "Lt", "Lo", "Nd"])
 
