@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from gateway.lexical import is_cjk, tokens
+from gateway.lexical import is_unspaced, tokens
 
 T = TypeVar("T")
 
@@ -24,7 +24,8 @@ def rarity(having: int, of: int) -> float:
 def weights(words: Iterable[str], having: Mapping[str, int], of: int) -> dict[str, float]:
     """What each of the words is worth among `of` texts; `having` counts the texts that have it."""
     return {
-        word: rarity(having.get(word, 0), of) * (_SINGLE_CHARACTER if len(word) == 1 and is_cjk(word) else 1)
+        word: rarity(having.get(word, 0), of)
+        * (_SINGLE_CHARACTER if len(word) == 1 and is_unspaced(word) else 1)
         for word in words
     }
 

@@ -4,6 +4,7 @@ import asyncio
 import html
 import os
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from mimetypes import guess_type
@@ -23,6 +24,7 @@ from gateway.artifacts.kinds.images import image_size
 from gateway.artifacts.kinds.magic import format_of
 from gateway.errors import SettingsError
 from gateway.http.conditional_requests import is_known
+from gateway.http.middleware import CONTENT_POLICY
 from gateway.settings import Settings
 
 BUILT = Path(__file__).parent / "ui"
@@ -40,13 +42,14 @@ LOGO_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
 PREVIEW_POLICY = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; media-src data: blob:; font-src data:; frame-src 'none'; base-uri 'none'; "
-    "form-action 'none'; webrtc 'block'; frame-ancestors 'self'"
+    "form-action 'none'; frame-ancestors 'self'"
 )
 """The frame in which the page shows what a model wrote: its scripts run, in an origin of their own that has
 no cookies and no storage, and reach nothing. `frame-src` keeps what is shown from leaving for elsewhere."""
+_INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _NAME = b"Chat Gateway"
 _ICON = re.compile(rb'<link rel="icon"[^>]*>')
-_SETTINGS = re.compile(rb'(<script type="application/json" id="page-settings">).*?(</script>)', re.DOTALL)
+_SETTINGS = b'<meta name="page-settings" content="">'
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 _SVG = re.compile(rb"\s*(<\?xml[^>]*>\s*)?((<!--.*?-->|<!DOCTYPE svg[^>\[]*>)\s*)*<svg[\s>]", re.DOTALL)
 _SVG_HEAD = 4096  # bytes within which the drawing begins
@@ -73,7 +76,7 @@ class PageFiles:
 
     async def _document(self, request: Request) -> Response:
         """Asked for again each time, by its content: two builds differ in names of equal length."""
-        return await _built(request, "index.html", "text/html", self._named)
+        return await _built(request, "index.html", "text/html", self._named, page_policy)
 
     async def _logo_file(self, request: Request) -> Response:
         if self._logo is None:
@@ -85,9 +88,7 @@ class PageFiles:
         return _lasting(request, orjson.dumps(self.manifest()), "application/manifest+json")
 
     async def _preview(self, request: Request) -> Response:
-        return await _built(
-            request, "preview.html", "text/html", about={"content-security-policy": PREVIEW_POLICY}
-        )
+        return await _built(request, "preview.html", "text/html", policy=lambda _: PREVIEW_POLICY)
 
     async def _service_worker(self, request: Request) -> Response:
         return await _built(request, "service-worker.js", "text/javascript")
@@ -141,12 +142,11 @@ class PageFiles:
     def _named(self, page: bytes) -> bytes:
         """The built page with this gateway's name, its icon and what it is told of itself."""
         name = html.escape(self._settings.page_name).encode()
-        # A script of data ends at `</script`, whatever its type is.
-        told = orjson.dumps(self.about()).replace(b"<", b"\\u003c")
+        told = html.escape(orjson.dumps(self.about()).decode()).encode()
         page = page.replace(_NAME, name)
         if self._logo is not None:
             page = _ICON.sub(b'<link rel="icon" href="./logo">', page)
-        return _SETTINGS.sub(lambda found: found[1] + told + found[2], page)
+        return page.replace(_SETTINGS, b'<meta name="page-settings" content="%s">' % told)
 
 
 def read_logo(path: Path) -> tuple[bytes, str]:
@@ -198,14 +198,24 @@ async def _built(
     name: str,
     mime: str,
     made: Callable[[bytes], bytes] | None = None,
-    about: Mapping[str, str] = MappingProxyType({}),
+    policy: Callable[[bytes], str] | None = None,
 ) -> Response:
-    """A file of the build, or what `made` makes of it."""
+    """A file of the build, or what `made` makes of it; under a policy of its own, which `policy` makes of the
+    file as it was built."""
     try:
         content = await asyncio.to_thread((BUILT / name).read_bytes)
     except FileNotFoundError:
         return PlainTextResponse(UNBUILT, 404)
+    about = {} if policy is None else {"content-security-policy": policy(content)}
     return _lasting(request, content if made is None else made(content), f"{mime}; charset=utf-8", about)
+
+
+def page_policy(page: bytes) -> str:
+    """CONTENT_POLICY which also allows the scripts that stand in the page itself, each by its hash (CSP 3,
+    2.3.1)."""
+    digests = (b64encode(sha256(script).digest()).decode() for script in _INLINE.findall(page))
+    allowed = " ".join(["script-src 'self'", *(f"'sha256-{digest}'" for digest in digests)])
+    return CONTENT_POLICY.replace("script-src 'self'", allowed)
 
 
 def _lasting(

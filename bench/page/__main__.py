@@ -49,6 +49,11 @@ NO_AIM = float("inf")
 MEGABYTE = 1e6
 BUILT = Path(wiring.__file__).parents[1] / "ui" / "index.html"
 WATCH = Path(__file__).with_name("watch.js").read_text(encoding="utf-8")
+FIRST_TURN = """new MutationObserver((_, observer) => {
+    if (document.querySelector("article") === null) return;
+    observer.disconnect();
+    requestAnimationFrame(() => { window.firstTurn = performance.now(); });
+}).observe(document, { childList: true, subtree: true });"""
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -168,6 +173,7 @@ def started(program: str) -> Generator[Screen]:
 
 async def stored(folder: Path) -> None:
     async with wiring.open_storage(load_settings(data_dir=folder, model="demo")) as storage:
+        await sessions.store(storage, "s_100", 100, sessions.LONG_ANSWER)
         await sessions.store(storage, "s_1000", 1_000)
         await sessions.store(storage, "s_10000", 10_000)
         await sessions.store_warnings(storage, "s_events", EVENTS)
@@ -276,6 +282,35 @@ def events(screen: Screen, quick: bool) -> Iterator[Figure]:
     yield Figure("  by the wall: p95", percentile(through.wall, 0.95), "ms", MAX_FRAME)
 
 
+def sharing(screen: Screen, quick: bool) -> Iterator[Figure]:
+    """A chat of 100 long answers as a file of its own: to make, to keep, to open from a disk."""
+    made, paints, turns, wholes = list[float](), list[float](), list[float](), list[float]()
+    content = b""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        file = Path(folder) / "shared.html"
+        for _ in range(LOADS):
+            began = time.monotonic()
+            content = screen.get("api/sessions/s_100/export?format=html")
+            made.append((time.monotonic() - began) * 1e3)
+            file.write_bytes(content)
+            with screen.browser.new_context() as context:
+                context.add_init_script(FIRST_TURN)
+                page = context.new_page()
+                page.wait_for_timeout(WINDOW_MS)
+                page.goto(file.as_uri())
+                page.wait_for_selector("#messages[aria-busy=false]", timeout=TIMEOUT_MS)
+                wholes.append(page.evaluate("performance.now()"))
+                paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+                paints.append(page.evaluate(paint))
+                turns.append(page.evaluate("firstTurn"))
+    yield Figure("share 100 turns: made in", median(made), "ms", NO_AIM)
+    yield Figure("  size", len(content) / MEGABYTE, "MB", 1.5)
+    yield Figure("  size, compressed", len(gzip.compress(content, 6)) / MEGABYTE, "MB", NO_AIM)
+    yield Figure("  first paint", median(paints), "ms", 500)
+    yield Figure("  first turn drawn", median(turns), "ms", NO_AIM)
+    yield Figure("  all turns drawn", median(wholes), "ms", NO_AIM)
+
+
 def longest(about: str, frames: Frames) -> list[Figure]:
     return [
         Figure(f"{about}: frame", max(frames.running), "ms CPU", MAX_FRAME),
@@ -310,6 +345,7 @@ MEASURES: dict[str, Callable[[Screen, bool], Iterator[Figure]]] = {
     "hostile": hostile,
     "scrolling": scrolling,
     "events": events,
+    "sharing": sharing,
 }
 
 if __name__ == "__main__":

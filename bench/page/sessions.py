@@ -33,6 +33,9 @@ for event in follow(session):
     print(event)
 ```
 """
+FORMULAS = "The energy is $E = mc^2$, and 能量守恒：\n\n$$\\int_0^1 x^2 \\,dx = \\frac{{1}}{{3}}$$\n\n"
+LONG_ANSWER = ANSWER + FORMULAS + ANSWER * 4
+"""Of 2,500 characters, with formulas."""
 SCRIPT = "\n".join(f"/say {line}" for line in (ANSWER.format(number=1) * 60).splitlines())
 """An answer as long as 3,000 pieces, for the demo model."""
 DIRECTIVES = 900
@@ -52,14 +55,14 @@ def saying(text: str) -> str:
     return "\n".join(f"/raw {orjson.dumps(each).decode()}" for each in whole)
 
 
-async def store(storage: Storage, session: str, count: int) -> None:
+async def store(storage: Storage, session: str, count: int, answer: str = ANSWER) -> None:
     """`count` turns, each a question and an answer in Markdown."""
     head = 0
     for number in range(1, count + 1):
         said = [
             ("turn_start", TURN_START | {"input": f"Question {number}: what does the gateway keep?"}),
             ("iteration_start", {"attempt": 1, "model": "demo"}),
-            ("text", {"text": ANSWER.format(number=number)}),
+            ("text", {"text": answer.format(number=number)}),
             ("iteration_end", {"stop_reason": "end_turn", "duration_ms": 9}),
         ]
         head = await store_turn(storage, f"t_{session}_{number}", session, said, head)

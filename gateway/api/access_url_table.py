@@ -205,6 +205,14 @@ ACCESS = (
     ),
     Endpoint(
         "POST",
+        "/auth/keep-key",
+        "sign_in.keep",
+        sign_in.keep,
+        {204: (None,)},
+        refusals=(403,),
+    ),
+    Endpoint(
+        "POST",
         "/auth/sign-out",
         "sign_in.end",
         sign_in.end,

@@ -52,12 +52,23 @@ class SessionBody(Body):
     instructions: Instructions | None = Field(
         None, description="For its turns. Absent: those of its project. Empty: none."
     )
+    temporary: bool = Field(
+        False,
+        description="In no list and no search, without memories in it and without any from it; deleted after "
+        "a day without use (GATEWAY_DELETE_TEMPORARY_AFTER).",
+    )
     messages: list[SeedBody] = Field(
         default_factory=list[SeedBody],
         max_length=MAX_SEEDED,
         description="A history that it begins with, the user's message first. Each message of the user is a "
         "turn then, marked as seeded, with the answers up to the next one; its tokens are unknown.",
     )
+
+    @model_validator(mode="after")
+    def _brings_nothing_that_stays(self) -> Self:
+        if self.temporary and self.messages:
+            raise ValueError("temporary: goes without messages")
+        return self
 
 
 class SessionRetentionBody(Body):
@@ -171,6 +182,7 @@ class Session(Reply):
         "manage: rename, unshare, delete. Absent: it is yours.",
     )
     retention: SessionRetention | None = Field(None, description="Its own; absent: its tenant's holds.")
+    temporary: bool | None = Field(None, description="true: it is in no list, and ends soon.")
 
     @classmethod
     def from_row(cls, row: object, **fields: object) -> Self:
@@ -189,7 +201,7 @@ class Session(Reply):
             project = standing.project if row.shared is not None else None
             may = [*standing.may] if owner is not None else None
             fields = {"may": may, "shared_in": project.name if project is not None else None, **fields}
-        return cls.from_row(row, shared_by=owner, **fields)
+        return cls.from_row(row, shared_by=owner, temporary=row.is_temporary or None, **fields)
 
 
 class SessionDetails(Session):

@@ -45,7 +45,9 @@ async def create(request: ApiRequest) -> Response:
         messages = [each.message() for each in body.messages]
         row = await request.gateway.sessions.seed(request.principal, body.id, body.title, messages, **place)
     else:
-        row = await request.gateway.sessions.create(request.principal, body.id, body.title, **place)
+        row = await request.gateway.sessions.create(
+            request.principal, body.id, body.title, is_temporary=body.temporary, **place
+        )
     made = Session.seen_by(request.principal, row)
     return json_reply(made, 201, headers={"location": f"/api/sessions/{row.id}"})
 

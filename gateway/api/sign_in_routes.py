@@ -1,6 +1,7 @@
 """Sign-in on the page: to the identity provider, back, and out."""
 
 from html import escape
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field
@@ -13,6 +14,9 @@ from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.public_address import name_in
 from gateway.http.requests import ApiRequest
 from gateway.settings import LOOPBACK_HOSTS
+
+if TYPE_CHECKING:
+    from gateway.auth.sign_in_flow import SignInFlow
 
 BEGUN = "gateway_signing_in"
 BEGUN_FOR = 600
@@ -47,7 +51,7 @@ async def begin(request: ApiRequest) -> Response:
     """Sends the browser to the identity provider."""
     asked = await request.read_query(SignInQuery)
     page = page_of(request)
-    url, begun = await _ways(request).flow.begin(asked.to, page + CALLBACK)
+    url, begun = await _flow(_ways(request)).begin(asked.to, page + CALLBACK)
     response = _leaving(RedirectResponse(url, 303))
     set_browser_value(response, page, BEGUN, begun.text, BEGUN_FOR)
     return response
@@ -58,7 +62,7 @@ async def finish(request: ApiRequest) -> Response:
     asked, ways, page = await request.read_query(CallbackQuery), _ways(request), page_of(request)
     kept = named_in(request.headers.get("cookie", ""), _named(page, BEGUN)) or ""
     try:
-        who, to = await ways.flow.finish(
+        who, to = await _flow(ways).finish(
             "" if asked.error else asked.code, asked.state, asked.iss, kept, page + CALLBACK
         )
         value = await ways.signed_in.begin(who)
@@ -75,12 +79,25 @@ async def finish(request: ApiRequest) -> Response:
     return _leaving(response)
 
 
+async def keep(request: ApiRequest) -> Response:
+    """Has this browser keep the API key that the request came with, out of reach of scripts, until the key or
+    GATEWAY_KEEP_KEYS_FOR ends, or its user signs out."""
+    page, ways = page_of(request), _ways(request)
+    value, seconds = await ways.keeper.keep(request.principal, request.headers)
+    if (former := cookie_in(request.headers, request.settings)) is not None:
+        await _end(request, ways, former, heir=digest_of(value))
+    response = Response(status_code=204)
+    set_browser_value(response, page, COOKIE, value, seconds)
+    return _leaving(response)
+
+
 async def end(request: ApiRequest) -> Response:
     """Signs this browser out, and says where it can sign out at the identity provider."""
     ways, page = _ways(request), page_of(request)
     if (value := cookie_in(request.headers, request.settings)) is not None:
         await _end(request, ways, value)
-    url = await ways.flow.signed_out_url(page + "/")
+    at_provider = value is not None and "." not in value  # else it was a key that signed them in
+    url = await ways.flow.signed_out_url(page + "/") if ways.flow is not None and at_provider else None
     response = json_reply(SignedOut(url=url or "/"))
     set_browser_value(response, page, COOKIE, "", 0)
     return response
@@ -93,10 +110,14 @@ async def _end(request: ApiRequest, ways: PageSignIn, value: str, *, heir: str |
 
 
 def _ways(request: ApiRequest) -> PageSignIn:
-    ways: PageSignIn | None = request.app.state.page_sign_in
-    if ways is None:
-        raise NotFound("No sign-in is configured: GATEWAY_OIDC_CLIENT_ID.")
+    ways: PageSignIn = request.app.state.page_sign_in
     return ways
+
+
+def _flow(ways: PageSignIn) -> "SignInFlow":
+    if ways.flow is None:
+        raise NotFound("No sign-in is configured: GATEWAY_OIDC_CLIENT_ID.")
+    return ways.flow
 
 
 def failure_page(error: GatewayError) -> Response:

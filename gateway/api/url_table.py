@@ -7,6 +7,7 @@ from gateway.api import artifacts_routes as artifacts
 from gateway.api import audit_routes as audit
 from gateway.api import branches_routes as branches
 from gateway.api import compressions_routes as compressions
+from gateway.api import foreign_chats_routes as foreign_chats
 from gateway.api import health_routes as health
 from gateway.api import prompts_routes as prompts
 from gateway.api import replay_export_import_routes as records
@@ -33,6 +34,7 @@ from gateway.api.audit_routes import AuditPage, AuditPageQuery, AuditQuery
 from gateway.api.branches_routes import BranchList
 from gateway.api.choosable_models_routes import ChoosableModels, choosable_models
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
+from gateway.api.foreign_chats_routes import ForeignChatsQuery
 from gateway.api.health_routes import Caller, Health
 from gateway.api.memory_url_table import MEMORIES
 from gateway.api.persons_url_table import PERSONS
@@ -402,6 +404,17 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
+        "/api/import/chats",
+        "session.import_chats",
+        foreign_chats.import_chats,
+        {200: (NDJSON,)},
+        query=ForeignChatsQuery,
+        upload=ANYTHING,
+        refusals=(413, 429, 503),
+        cost=Cost("import"),
+    ),
+    Endpoint(
+        "POST",
         S + "/archive",
         "session.archive",
         records.archive,
@@ -451,6 +464,7 @@ ENDPOINTS = (
         {200: (ArtifactPage,)},
         query=ArtifactsQuery,
         refusals=(404,),
+        cost=Cost("search", only_with=("q",)),
     ),
     Endpoint(
         "GET",

@@ -50,12 +50,19 @@ class Authentication:
     Without any way everybody is the local user, on loopback."""
 
     def __init__(
-        self, ways: Sequence[Authenticator], admins: Collection[str] = (), *, sign_in: str | None = None
+        self,
+        ways: Sequence[Authenticator],
+        admins: Collection[str] = (),
+        *,
+        sign_in: str | None = None,
+        keeps_keys: bool = False,
     ) -> None:
-        """`admins` are ids of users who have that role, unless they come with a key that has roles itself."""
+        """`admins` are ids of users who have that role, unless they come with a key that has roles itself.
+        `keeps_keys`: a browser may keep a key, which is told to who has none yet."""
         self._ways = tuple(ways)
         self.sign_in = sign_in
         """Path at which people sign in on the page."""
+        self._keeps_keys = keeps_keys
         self.is_required = bool(ways) or sign_in is not None
         """Whether anybody has to say who they are."""
         self._admins = frozenset(admins)
@@ -114,6 +121,7 @@ class Authentication:
         try:
             found = await self._first(headers, client.peer)
         except NotAuthenticated as error:
+            error.details = {**self._ways_in, **(error.details or {})} or None  # a page asks once more
             self._attempts.looked_at(client)
             if keys and error.code not in GENUINE:
                 self._failed(client, digest)
@@ -143,8 +151,16 @@ class Authentication:
             return LOCAL_USER, None
         raise NotAuthenticated(
             "Send an API key as 'Authorization: Bearer …' or 'x-api-key: …'.",
-            details={"sign_in": self.sign_in} if self.sign_in else None,
+            details=self._ways_in or None,
         )
+
+    @property
+    def _ways_in(self) -> dict[str, object]:
+        """What a page offers to who has not said who they are."""
+        return {
+            **({"sign_in": self.sign_in} if self.sign_in else {}),
+            **({"keeps_keys": True} if self._keeps_keys else {}),
+        }
 
 
 def needs_user(path: str) -> bool:

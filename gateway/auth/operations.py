@@ -48,7 +48,7 @@ _READS = (
 )
 _TAKES_OUT = (
     *("memory.export", "person.export", "session.download_archive", "session.export", "session.export_all"),
-    "sign_in.end",
+    *("sign_in.end", "sign_in.keep"),
 )
 _CHATS = (
     *("approval.decide", "branch.activate", "compression.activate", "grant.revoke", "key.create"),
@@ -58,7 +58,8 @@ _CHATS = (
     *("saved_prompt.change", "saved_prompt.create", "saved_prompt.delete"),
     *("provider_key.remove", "provider_key.set", "schedule.change", "schedule.create", "schedule.delete"),
     *("schedule.run", "session.archive", "session.change", "session.compress", "session.create"),
-    *("session.delete", "session.import", "session.import_all", "summary.make", "tool_result.give"),
+    *("session.delete", "session.import", "session.import_all", "session.import_chats"),
+    *("summary.make", "tool_result.give"),
     *("turn.cancel", "turn.rate", "turn.regenerate", "turn.release", "turn.start", "webhook.add"),
     *("webhook.change", "webhook.delete", "webhook.replay", "webhook.test"),
 )

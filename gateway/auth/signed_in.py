@@ -30,6 +30,7 @@ MAX_BROWSERS = 20
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 if TYPE_CHECKING:
+    from gateway.auth.kept_keys import KeyKeeper
     from gateway.auth.sign_in_flow import SignInFlow
 
 log = structlog.get_logger(__name__)
@@ -38,8 +39,10 @@ log = structlog.get_logger(__name__)
 class PageSignIn(NamedTuple):
     """How people sign in on the page, and stay so."""
 
-    flow: "SignInFlow"
+    flow: "SignInFlow | None"
+    """None: no identity provider is configured, and browsers keep keys alone."""
     signed_in: "SignedIn"
+    keeper: "KeyKeeper"
 
 
 class _Known(NamedTuple):
@@ -101,8 +104,13 @@ class SignedIn:
 
     async def user_of(self, value: str) -> str | None:
         """The user of the sign-in of that cookie; None: there is none. Raises errors.StorageError."""
-        found = await self._sign_ins.find(digest_of(value)) if _VALUE.fullmatch(value) else None
+        found = await self._sign_ins.find(digest_of(value))
         return found.user_id if found is not None else None
+
+    async def find(self, digest: str) -> SignIn | None:
+        """The sign-in of that digest, expired or not, as of a few seconds ago. Raises errors.StorageError."""
+        known = await self._look_up(digest)
+        return known.sign_in if known is not None else None
 
     def forget(self, revoked: str) -> None:
         """Looks a sign-in up again at its next use, by its digest, or all of a user, by their id."""
@@ -180,5 +188,5 @@ def named_in(cookies: str, name: str) -> str | None:
 
 
 def digest_of(value: str) -> str:
-    """By which a sign-in is stored."""
-    return hashlib.sha256(value.encode()).hexdigest()
+    """By which a sign-in is stored. Behind the random bits, a cookie may say which key it was made with."""
+    return hashlib.sha256(value.partition(".")[0].encode()).hexdigest()

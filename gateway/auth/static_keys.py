@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Self
 
 from gateway.auth import MEMBER_SCOPES, Principal, Role, Scope
@@ -90,6 +90,13 @@ class StaticKeys:
         if found is None:
             raise NotAuthenticated("This API key is not known.")
         return found
+
+    async def holder(self, key_id: str, proves: Callable[[bytes], bool]) -> Principal | None:
+        """Who comes with the key of that name, if `proves` says yes to its SHA-256; no service."""
+        digests = [digest for digest, who in self._users.items() if who.key_id == key_id]
+        if key_id in self._delegates or not any(proves(digest) for digest in digests):
+            return None
+        return self._principal(key_id)
 
     def _principal(self, name: str) -> Principal:
         role: Role = "service" if name in self._delegates else "member"

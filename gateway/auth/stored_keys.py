@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import NamedTuple, cast
 
@@ -71,6 +71,15 @@ class StoredKeys:
         is_right = hmac.compare_digest(hashlib.sha256(given[0].encode()).digest(), digest)
         if known is None or not is_right or not known.key.holds(now_ms()):
             raise NotAuthenticated("This API key does not hold: it is unknown, revoked or expired.")
+        await self._note_use(known.key)
+        return known.principal
+
+    async def holder(self, key_id: str, proves: Callable[[bytes], bool]) -> Principal | None:
+        """Who comes with the key of that id, if it holds and `proves` says yes to its SHA-256. Raises
+        errors.StorageError."""
+        known = await self._look_up(key_id)
+        if known is None or not known.key.holds(now_ms()) or not proves(known.digest):
+            return None
         await self._note_use(known.key)
         return known.principal
 

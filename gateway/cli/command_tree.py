@@ -68,64 +68,64 @@ def command_tree() -> typer.Typer:
     app.callback()(gateway)
     groups = {
         "sessions": (
-            "Sessions: list, rename, archive, delete them.",
+            "List, rename, archive, share and delete sessions.",
             (sessions.list_, sessions.show, sessions.rename, sessions.archive, sessions.pin),
             (sessions.share, sessions.delete, export),
         ),
         "approvals": (
-            "Approvals: calls that wait for a person.",
+            "Decide on tool calls that wait for a person.",
             (approvals.list_, approvals.approve, approvals.deny),
         ),
         "schedules": (
-            "Schedules: messages that are sent at set times.",
+            "Send messages at set times.",
             (schedules.list_, schedules.show, schedules.add, schedules.pause, schedules.resume),
             (schedules.run, schedules.delete),
         ),
         "keys": (
-            "Keys: API keys, with which programs and people ask.",
+            "Create and revoke API keys.",
             (keys.list_, keys.create, keys.revoke),
         ),
         "projects": (
-            "Projects: who shares sessions with whom.",
+            "Manage projects and their members.",
             (projects.list_, projects.show, projects.create, projects.rename, projects.delete),
             (projects.add, projects.remove, projects.invitations, projects.accept, projects.decline),
         ),
         "users": (
-            "Users: everything about a person, as a file or erased.",
+            "Export or erase everything about a user.",
             (users.export, users.erase, users.erasure),
         ),
         "holds": (
-            "Legal holds: what must not be deleted.",
+            "Place and lift legal holds, which prevent deletion.",
             (users.list_, users.place, users.lift),
         ),
         "retention": (
-            "Retention: when sessions are archived and deleted.",
+            "Set when sessions are archived and deleted.",
             (users.show, users.set_, users.preview),
         ),
         "provider-keys": (
-            "Provider keys: your own key of the model's provider.",
+            "Set your own key for the model provider.",
             (provider_keys.show, provider_keys.set_, provider_keys.remove),
         ),
         "mcp": (
-            "MCP: serve the memory, sign in to servers.",
+            "Serve the memory over MCP, sign in to MCP servers.",
             (mcp.serve, mcp_servers.list_, mcp_servers.login, mcp_servers.logout),
         ),
         "secrets": (
-            "Keys that encrypt what is stored.",
+            "Manage the keys that encrypt stored data.",
             (secrets.generate, secrets.rotate, secrets.forget),
         ),
         "webhooks": (
-            "Webhooks: addresses that are told what happens.",
+            "Manage webhooks and their deliveries.",
             (webhooks.list_, webhooks.add, webhooks.test_, webhooks.enable, webhooks.disable),
             (webhooks.deliveries, webhooks.replay, webhooks.delete),
         ),
         "skills": (
-            "Skills: list them, check and write SKILL.md files.",
+            "List, check and create skills (SKILL.md files).",
             (skills.list_, skills.check, skills.new, skills.snapshot),
         ),
-        "tools": ("Tools: list them, run one alone.", (tools.list_, tools.run)),
+        "tools": ("List tools, run one on its own.", (tools.list_, tools.run)),
         "memory": (
-            "Memory: what is remembered, to look after by hand.",
+            "List, search, edit and erase memories.",
             (memory.list_, memory.search, memory.show, memory.save, memory.edit, memory.delete),
             (
                 memory.restore,
@@ -139,7 +139,7 @@ def command_tree() -> typer.Typer:
             (profile,),
         ),
         "documents": (
-            "Documents: memories that are files.",
+            "Manage memories that are files.",
             (documents.list_, documents.check, documents.deprecate, documents.restore),
             (documents.update, documents.export, documents.import_, documents.migrate),
         ),
@@ -148,6 +148,17 @@ def command_tree() -> typer.Typer:
         app.add_typer(_group(name, *(each for several in commands for each in several)), help=says)
     _add(app, "", completion)
     return app
+
+
+SECTIONS = {
+    "Run": ("dev", "serve", "doctor", "config", "completion"),
+    "Chat": ("chat", "sessions", "replay", "export", "import", "approvals", "schedules"),
+    "Memory and tools": ("memory", "documents", "skills", "tools", "mcp", "eval"),
+    "People and access": ("keys", "provider-keys", "projects", "users", "holds", "retention"),
+    "Connect": ("webhooks", "slack"),
+    "Data": ("backup", "restore", "migrate", "move", "secrets"),
+}
+"""The commands as help lists them, under what they are for."""
 
 
 def show_version(asked: bool) -> None:
@@ -168,10 +179,23 @@ def gateway(
 
 
 class Commands(TyperGroup):
-    """Commands under one name; without one of them, what can be listed is, and `gateway mcp` serves. They end
-    as others do when nobody reads their output any more."""
+    """Commands under one name; without one of them, what can be listed is, `gateway mcp` serves, and others
+    show their help. They end as others do when nobody reads their output any more."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """All commands of the gateway in their sections, those of one name in one list."""
+        if ctx.parent is not None:
+            super().format_commands(ctx, formatter)
+            return
+        width = max(map(len, self.commands))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                helps = [(name, self.commands[name].get_short_help_str(formatter.width)) for name in names]
+                formatter.write_dl([(name.ljust(width), says) for name, says in helps])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and "list" not in self.commands and not ctx.resilient_parsing:
+            args = ["--help"]
         is_left_out = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
         if "list" in self.commands and is_left_out and not ctx.resilient_parsing:
             args = ["serve" if "serve" in self.commands else "list", *args]

@@ -34,8 +34,8 @@ def eval_(  # noqa: PLR0917 - each is given by its name, MODEL aside
     model_timeout: Annotated[float, typer.Option(min=1, help="Seconds of all turns of one model.")] = 3600,
     as_json: Annotated[bool, typer.Option("--json", help="JSON with every turn, not a table.")] = False,
 ) -> None:
-    """Check what models make of the memory. It holds conversations in English and Chinese, with a gateway and
-    data of its own. Exit code 1: some model did not pass. Your endpoint bills what is asked."""
+    """Test how well a model uses the memory. Conversations in English and Chinese are held with a gateway and
+    data of their own. Exit code 1: a model did not pass; the demo model cannot. Your provider bills you."""
     from gateway.cli.evaluation.conversations import BUNDLED, load_conversations
     from gateway.errors import SettingsError
 
@@ -103,6 +103,7 @@ def _evaluate(
 
 
 def _show(results: "Sequence[ModelResult]", source: str, *, as_json: bool) -> None:
+    from gateway.cli.evaluation.endpoints import DEMO
     from gateway.cli.evaluation.results import described, remarks, table
     from gateway.cli.terminal import show_table, to_stderr
 
@@ -112,6 +113,11 @@ def _show(results: "Sequence[ModelResult]", source: str, *, as_json: bool) -> No
         sys.stdout.write(orjson.dumps(described(results, source), option=orjson.OPT_INDENT_2).decode() + "\n")
         return
     show_table(*table(results))
+    if any(each.model == DEMO and not each.passed for each in results):
+        to_stderr(
+            "The demo model follows fixed rules and cannot pass. Set ANTHROPIC_API_KEY or "
+            "ANTHROPIC_BASE_URL, or name a model: gateway eval MODEL@URL."
+        )
     for result in results:
         for line in remarks(result):
             to_stderr(line)

@@ -25,6 +25,7 @@ from gateway.cli.banner import page_url, show_banner
 from gateway.cli.http_connections import PROBE_PLACES, Connections
 from gateway.cli.workers import Worker, become_worker
 from gateway.errors import GatewayError, SettingsError
+from gateway.pace import until_next
 from gateway.settings import Settings
 from gateway.telemetry.lines.logs import configure_logging
 
@@ -262,7 +263,7 @@ class DrainingServer(uvicorn.Server):
         does; once is what the `date` of its answers needs."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), 1.0)
+                await asyncio.wait_for(self._ended.wait(), until_next(1.0))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -75,8 +75,8 @@ async def check_model(settings: Settings) -> list[Finding]:
             await model.close()
     if answer.state == "bad":
         return [answer]
-    advice = "only the demo model: set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL for a real one"
-    return [Finding("warning", "model", advice)]
+    advice = "the demo model answers; set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL for a real one"
+    return [Finding("good", "model", advice)]
 
 
 async def _ask(settings: Settings, model: Model, name: str) -> Finding:
@@ -191,12 +191,9 @@ def _sqlite_version() -> Finding:
     version = sqlite3.sqlite_version
     if sqlite3.sqlite_version_info >= SQLITE_SAFE:
         return _storage("good", f"SQLite {version}")
-    return _storage(
-        "warning",
-        f"SQLite {version} can damage a database when its write-ahead log is reset at the wrong moment. "
-        "The gateway avoids that moment, other programs may not; "
-        f"{'.'.join(map(str, SQLITE_SAFE))} has mended it",
-    )
+    # The gateway never resets the log at the wrong moment: that matters to who opens the database beside it.
+    safe = ".".join(map(str, SQLITE_SAFE))
+    return _storage("good", f"SQLite {version}; before {safe}, write to the database with no other program")
 
 
 def _storage(state: State, says: str) -> Finding:

@@ -5,12 +5,15 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gateway.cli.options import LOCAL_URL, Key, Url
 from gateway.cli.session_commands import find_session, known_sessions
+
+if TYPE_CHECKING:
+    from gateway.client import GatewayClient
 
 CHUNK = 262_144
 OF_ALL = b'{"kind":"sessions",'
@@ -51,7 +54,7 @@ def export(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Write a session to a file, or all of them. It is complete, so that `gateway import` reads it, or a page
+    """Export a session to a file, or all sessions. It is complete, so that `gateway import` reads it, or a page
     to share."""
     if every == (session is not None) or (every and form != "jsonl"):
         raise typer.BadParameter("Give a session, or --all, which is jsonl.")
@@ -80,17 +83,32 @@ def export(
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="A file that `gateway export` wrote.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A file that `gateway export` wrote, or that ChatGPT or Claude sent you (.zip)."),
+    ],
+    *,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Of ChatGPT or Claude: list the chats, import nothing.")
+    ] = False,
+    only: Annotated[
+        str | None, typer.Option(help="Of ChatGPT or Claude: chats by their numbers, such as 1-40,55.")
+    ] = None,
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Make a session of an exported file, or all that are in it. A damaged one is refused as a whole."""
+    """Import a session from an exported file, or all sessions in it. A damaged file is refused as a whole; of an
+    export of ChatGPT or Claude all chats that can be read are imported, each once."""
     from gateway.cli.terminal import to_stderr
     from gateway.client import GatewayClient
 
     with named_failures(file, "read"), GatewayClient(url, key) as client, file.open("rb") as opened:
         chunks = iter(lambda: opened.read(CHUNK), b"")
         first = next(chunks, b"")
+        if _is_foreign(first):
+            raise typer.Exit(_import_chats(client, chain([first], chunks), preview=preview, only=only))
+        if preview or only is not None:
+            raise typer.BadParameter("--preview and --only are for exports of ChatGPT and Claude.")
         if not first.startswith(OF_ALL):
             print(client.import_session(chain([first], chunks))["id"])
             return
@@ -99,6 +117,42 @@ def import_(
         to_stderr(f"Session {each['number']} of the file: {each['message']}")
     print(f"{found['imported']} imported, {found['refused']} refused")
     raise typer.Exit(int(found["refused"] > 0))
+
+
+def _is_foreign(first: bytes) -> bool:
+    """Whether a file that begins so is a zip file, or JSON that no export of ours is."""
+    begins = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return begins.startswith((b"PK", b"[")) or (
+        begins.startswith(b"{") and not begins.startswith(b'{"kind":')
+    )
+
+
+def _import_chats(
+    client: "GatewayClient", chunks: Iterator[bytes], *, preview: bool, only: str | None
+) -> int:
+    """Tells of each chat as it is done. Returns the exit status."""
+    from gateway.cli.terminal import to_stderr
+
+    counts: dict[str, int] = {}
+    for each in client.import_chats(chunks, preview=preview, only=only):
+        if each["kind"] != "chat":
+            continue
+        counts[each["state"]] = counts.get(each["state"], 0) + 1
+        title = each.get("title") or "untitled"
+        if each["state"] == "refused":
+            to_stderr(f"Chat {each['number']} of the file: {each['reason']}")
+        elif preview:
+            print(f"{each['number']}\t{each['state']}\t{each['messages']} messages\t{title}")
+        elif each["state"] == "imported":
+            print(f"{each['session_id']}\t{title}")
+    words = {
+        "new": "can be imported",
+        "imported": "imported",
+        "there": "were there already",
+        "refused": "refused",
+    }
+    to_stderr(", ".join(f"{counts[state]} {said}" for state, said in words.items() if state in counts))
+    return int(counts.get("refused", 0) > 0)
 
 
 def _whole(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import httpx2
+import orjson
 
 from ..errors import GatewayError
 from .following import PATIENCE, Following
@@ -119,6 +120,31 @@ class GatewayClient(Verbs[Json]):
     def import_sessions(self, chunks: Iterable[bytes]) -> Json:
         """The same of an export of all sessions; returns how many were imported, and why others were not."""
         return self._import("/api/import", chunks)
+
+    def import_chats(
+        self, chunks: Iterable[bytes], *, preview: bool = False, only: str | None = None
+    ) -> Generator[Json]:
+        """Sends an export of ChatGPT or Claude, in pieces; yields what becomes of each chat, and last how
+        many. `only`: of these, by their numbers in the file."""
+        headers = {"content-type": "application/octet-stream", "accept": "application/x-ndjson"}
+        query = given({"preview": "true" if preview else None, "only": only})
+        request = self._http.build_request(
+            "POST", "/api/import/chats", content=chunks, params=query, headers=headers, timeout=IMPORT_TIMEOUT
+        )
+        with named_failures(self.url):
+            response = self._http.send(request, stream=True)
+        try:
+            with named_failures(self.url):
+                if response.status_code >= 400:
+                    response.read()
+                    raise refusal(response)
+                for line in response.iter_lines():
+                    said: Json = orjson.loads(line)
+                    if said["kind"] == "error":
+                        raise GatewayError(said["message"], code=said["code"])
+                    yield said
+        finally:
+            response.close()
 
     def _import(self, path: str, chunks: Iterable[bytes]) -> Json:
         headers = {"content-type": "application/x-ndjson", "accept": "application/json"}

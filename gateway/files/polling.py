@@ -7,6 +7,7 @@ from contextlib import suppress
 import structlog
 
 from gateway.errors import GatewayError
+from gateway.pace import until_next
 
 POLL = 2.0
 """Seconds between two looks at a folder. It is asked, not watched: notifications do not come through network
@@ -23,7 +24,7 @@ async def poll(
     wake = wake or asyncio.Event()
     while True:
         with suppress(TimeoutError):
-            await asyncio.wait_for(wake.wait(), POLL)
+            await asyncio.wait_for(wake.wait(), until_next(POLL))
         wake.clear()
         try:
             await look()

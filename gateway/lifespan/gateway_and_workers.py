@@ -27,6 +27,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import GATEWAY, AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.gateway import Gateway
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
@@ -40,7 +41,6 @@ from gateway.service.operator_changes import Look, OperatorChanges
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
-from gateway.service.prompt_versions import PromptEdits
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
@@ -71,7 +71,7 @@ from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.turn.observer import CompositeObserver
 from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from gateway.wiring import MemoryRotation, assemble, open_webhook_posts
-from gateway.wiring.authentication import open_page_sign_in
+from gateway.wiring.authentication import kept_keys, open_page_sign_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +115,10 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
     )
     added_limits = OperatorLimits(limits, storage.limit_rules)
-    prompt_edits = PromptEdits(deps.prompts, storage.prompt_versions, keys)
-    await _follow_operator(process, added_mcp_servers.look, added_limits.look, prompt_edits.look)
+    await _follow_operator(process, added_mcp_servers.look, added_limits.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
+    records = SessionRecords(deps, in_flight, archiver, sessions)
     replays = SessionReplays(deps, in_flight, sessions, open_access)
     state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
     link_key = await storage.installation.secret("passes for links")
@@ -132,10 +132,10 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         streams=SessionStreams(deps, in_flight, sessions, turns, open_access),
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
-        prompt_edits=prompt_edits,
         sent_prompts=SentPrompts(deps),
         replays=replays,
-        records=SessionRecords(deps, in_flight, archiver, sessions),
+        records=records,
+        foreign_chats=ForeignChats(deps, in_flight, records.files),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
         skills=SkillsOffered(deps),
@@ -320,11 +320,13 @@ def _keys(process: Process, ending: AccessEnding) -> ApiKeys:
     if (provider := state.identity_provider) is not None:
         process.stack.push_async_callback(provider.close)
     state.page_sign_in = page = open_page_sign_in(process.settings, provider, storage.sign_ins)
-    if page is not None:
+    if page.flow is not None:
         authentication.add(page.signed_in)
-        storage.signals.on("revoked", page.signed_in.forget)
+    storage.signals.on("revoked", page.signed_in.forget)
     stored = StoredKeys(storage.keys)
     authentication.add(stored)
+    for way in kept_keys(page, stored, process.settings):
+        authentication.add(way)
     storage.signals.on("revoked", stored.forget)
     return ApiKeys(storage.keys, process.settings, ending)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAME = MANAGE_MEMORY
 OUT_OF_REACH = "The memory cannot be reached just now. Go on without it, or try again a little later."
 
+TEMPORARY = "This conversation is temporary: nothing is kept of it, and nothing that was kept is used in it."
 NOT_ALLOWED = (
     "The key or sign-in that this was asked with does not allow to {action} memories. Tell the user that it "
     "needs the scope memory."
@@ -72,6 +73,8 @@ def manage_memory(
     from gateway.memory.tool_call import MemoryCall  # noqa: PLC0415
 
     def begin(context: ToolContext) -> "MemoryCall":
+        if context.is_temporary:
+            raise ToolError(TEMPORARY)
         scope = Scope(
             context.owner,
             context.role_id,

@@ -8,8 +8,9 @@ from typing import Any
 
 import orjson
 
+from gateway import lexical
 from gateway.errors import InvalidRequest
-from gateway.lexical import plain_form, tokens
+from gateway.lexical import plain_form
 from gateway.memory.passages import passages
 from gateway.messages import clean_text
 from gateway.storage.memories import (
@@ -206,9 +207,12 @@ def indexed(row: MemoryRow) -> list[Indexed]:
     about = row.context if row.source == "document" and row.context else ""
     parts = passages(row.content)
     if not parts:
-        return [Indexed(tokens(f"{row.content}\n{named}\n{about}"))]
+        return [Indexed(lexical.indexed(f"{row.content}\n{named}\n{about}"))]
     return [
-        Indexed(tokens("\n".join((row.content[part.begin : part.end], *part.headings, named, more))), part)
+        Indexed(
+            lexical.indexed("\n".join((row.content[part.begin : part.end], *part.headings, named, more))),
+            part,
+        )
         for part, more in zip(parts, (about, *[""] * (len(parts) - 1)), strict=True)
     ]
 

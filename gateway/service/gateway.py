@@ -15,6 +15,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
@@ -72,6 +73,7 @@ class Gateway:
     webhooks: UserWebhooks
     projects: UserProjects
     saved_prompts: UserSavedPrompts
+    foreign_chats: ForeignChats
     keys: ApiKeys
     links: UserLinks
     provider_keys: UserProviderKeys

@@ -1,6 +1,5 @@
 """The operations on what is remembered of a user. They check whose it is, and whose session is named."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,9 +13,9 @@ from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
 from gateway.memory.memories import not_found
 from gateway.memory.retrieval_gate.gate import RetrievalDecision
+from gateway.memory.search.as_typed import find_as_typed
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
-from gateway.memory.search.relevance import parts_of, query_terms
 from gateway.memory.services import MemoryServices
 from gateway.memory.validation import NewMemory
 from gateway.model.side_calls import CallContext
@@ -125,17 +124,14 @@ class UserMemories:
         words: str | None = None,
     ) -> Sequence[MemoryRow]:
         """All of the user's memories, or those that a role, a project or a session sees; the last changed
-        first, those with any of `words` the best match first. Raises errors.NotFound, errors.Forbidden."""
+        first, those with any of `words` the best match first, the last word counting from its beginning.
+        Raises errors.NotFound, errors.Forbidden."""
         services, scope = self._for.services, await self._for.scope(who, scope_ids)
         narrowed = scope.role_id or scope.project_id or scope.session_id
         viewer: Viewer = scope if narrowed else self._for.all_scopes(who)
         if words is None:
             return await services.memories.list(viewer, which, limit=limit, before=before)
-        terms = await asyncio.to_thread(query_terms, words)
-        matches = await services.store.match(viewer, terms.words, which, limit=limit)
-        if not matches and (parts := parts_of(terms)):
-            matches = await services.store.containing(viewer, parts, which, limit=limit)
-        return [match.row for match in matches]
+        return await find_as_typed(services.store, viewer, words, which, limit=limit)
 
     async def deleted(
         self, who: Principal, *, limit: int, before: tuple[int, str] | None = None

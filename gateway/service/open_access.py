@@ -22,6 +22,7 @@ import structlog
 from gateway.auth import Principal
 from gateway.errors import AccessEnded, StorageError
 from gateway.ids import now_ms
+from gateway.pace import until_next
 from gateway.service.standing_access import KEY_ENDED, NO_MEMBER, SIGN_IN_ENDED, StandingAccess
 from gateway.storage.replica_signals import Signals
 
@@ -114,6 +115,7 @@ class OpenAccess:
         self._by: dict[str, set[Resting]] = {}
         self._guests: set[Resting] = set()
         self._ending: set[Resting] = set()
+        self._is_open = asyncio.Event()
         self._is_changed = False
         self._looking: asyncio.Task[None] | None = None
         signals.on("revoked", self._revoked)
@@ -130,6 +132,7 @@ class OpenAccess:
     def entered(self, resting: Resting) -> None:
         """Counts something open that begins."""
         who = resting.who
+        self._is_open.set()
         if resting.session_id is not None:
             self.entered_as_guest(resting)
             return
@@ -140,6 +143,7 @@ class OpenAccess:
 
     def entered_as_guest(self, resting: Resting) -> None:
         """Counts something open that rests on what another shares."""
+        self._is_open.set()
         self._guests.add(resting)
 
     def left(self, resting: Resting) -> None:
@@ -164,7 +168,10 @@ class OpenAccess:
         """Looks again and again, until it is cancelled."""
         looked_at = monotonic()
         while True:
-            await asyncio.sleep(TICK)
+            if not self._by and not self._guests:
+                self._is_open.clear()
+                await self._is_open.wait()
+            await asyncio.sleep(until_next(TICK))
             self._end_what_is_over(now_ms())
             if monotonic() - looked_at < LOOK_EVERY:
                 continue

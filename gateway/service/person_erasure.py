@@ -29,7 +29,7 @@ from gateway.service.gateway import Gateway
 from gateway.service.projects import forget_project_memories
 from gateway.service.purge_worker import PurgeWorker
 from gateway.service.session_removal import remove_session
-from gateway.service.users_being_erased import LOOK_EVERY, BeingErased
+from gateway.service.users_being_erased import BeingErased
 from gateway.storage.artifacts import owner_folder
 from gateway.storage.audit import ERASED, AuditEntry, AuditLog
 from gateway.storage.persons import Erasure, Kept, PersonErasures, Persons
@@ -40,6 +40,8 @@ from gateway.storage.sessions import Purges
 UNKNOWN_FOR = 6.0
 """Seconds for which other replicas may let somebody in who is to be erased: keys and sign-ins are looked up
 again after five."""
+UNKNOWN_EVERY = 30.0
+"""Seconds after which erasures are looked for of which this process was not told."""
 RETRY = 15.0
 """Seconds until another attempt after a failure."""
 TURNS_END = 60.0
@@ -91,7 +93,7 @@ class PersonEraser:
     async def run(self) -> None:
         """Erases who is to be erased, until it is cancelled."""
         while True:
-            pause = LOOK_EVERY
+            pause = UNKNOWN_EVERY
             try:
                 for erasure in await self._parts.erasures.unfinished():
                     if not await self.attempt(erasure):
@@ -134,8 +136,8 @@ class PersonEraser:
             erasure = await self._remove(erasure)
         await self._parts.scrub()
         done = replace(erasure, state="done", step="done", waits_for=None, finished_at=now_ms())
+        await self._being_erased.look()  # who is told that it is done may ask again
         if await self._parts.erasures.put(done):
-            await self._being_erased.look()
             await self._parts.recorder.record(_entry(done), now=True)
             log.info("person_erased", erasure_id=done.id, pseudonym=done.person)
 
@@ -229,7 +231,7 @@ class PersonEraser:
 
     async def _sessions(self, user_id: str) -> None:
         deps = self._parts.deps
-        while found := await deps.sessions.list(user_id, limit=SLICE):
+        while found := await deps.sessions.list(user_id, limit=SLICE, temporary=True):
             for each in found:
                 self._folders.add(folder_of(each.id))
                 try:

@@ -98,7 +98,11 @@ class RetentionSweep:
         retention, settings, now = self._deps.retention, self._deps.settings, now_ms()
         rules = {rule.tenant: rule for rule in await retention.rules()}
         defaults = [
-            each for each in (_ms(settings.archive_after), _ms(settings.delete_after)) if each is not None
+            each
+            for each in map(
+                _ms, (settings.archive_after, settings.delete_after, settings.delete_temporary_after)
+            )
+            if each is not None
         ]
         before = now - min(DAY_MS, *defaults, DAY_MS)
         while page := await retention.idle(before=before, after=after, limit=PAGE):
@@ -143,6 +147,8 @@ class RetentionSweep:
 
 def days_of(session: RetainedSession, rules: Mapping[str, RetentionRule], settings: Settings) -> Days:
     """What holds for a session."""
+    if session.is_temporary:
+        return Days(None, _ms(settings.delete_temporary_after))
     rule = rules.get(tenant_of(session.owner))
     own = (None, None) if rule and rule.fixed else (session.archive_days, session.delete_days)
     tenants = (rule.archive_days, rule.delete_days) if rule else (None, None)

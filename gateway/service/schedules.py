@@ -22,6 +22,7 @@ from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, LimitReached, NotFound, QueueFull, RequestRefused, StorageError
 from gateway.events.session_changes import Schedule
 from gateway.ids import SET_BY, SteadyClock, new_operation_id, now_ms
+from gateway.pace import until_next
 from gateway.schedules.due_times import MAX_SKEW, planned, put_right
 from gateway.schedules.schedule_editor import NewSchedule, ScheduleEditor
 from gateway.schedules.tool import changed
@@ -144,12 +145,11 @@ class ScheduleWorker:
     async def run(self) -> None:
         """Ticks until it is cancelled."""
         while True:
-            began = monotonic()
             try:
                 await self.tick()
             except StorageError as error:
                 log.warning("schedules_not_looked_at", code=error.code, error=str(error))
-            await asyncio.sleep(max(0.1, EVERY - (monotonic() - began)))
+            await asyncio.sleep(until_next(EVERY))
 
     async def tick(self) -> None:
         """Notes what has ended, and begins what is due. Raises errors.StorageError."""

@@ -19,11 +19,13 @@ MAX_SEEDED = 1000
 
 @dataclass(frozen=True, slots=True)
 class SeedMessage:
-    """A message of a conversation elsewhere; `attachments` are references of artifacts, and files."""
+    """A message of a conversation elsewhere; `attachments` are references of artifacts, and files, `at` when
+    it was sent, in Unix milliseconds."""
 
     role: Role
     text: str
     attachments: Sequence[str | Upload] = ()
+    at: int | None = None
 
 
 async def seed(
@@ -50,7 +52,7 @@ async def seed(
                 asked.attachments, Origin(session.owner, turn_id=turn_id)
             )
             made += attached.made
-            turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files))
+            turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files, asked.at))
         named = replace(
             session, title=session.title or title_from_message(turns[0].input, turns[0].attachments)
         )

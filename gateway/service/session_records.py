@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 
 class SessionRecords:
-    """One per process."""
+    """One per process. `files` are the imports that come in, of chats from elsewhere too."""
 
     def __init__(
         self, deps: Dependencies, in_flight: InFlight, archiver: Archiver, sessions: UserSessions
@@ -54,7 +54,7 @@ class SessionRecords:
         self._sessions = sessions
         self._archiver = archiver
         self._draining = in_flight.draining
-        self._files = UploadBuffer(
+        self.files = UploadBuffer(
             deps.settings.scratch_dir,
             largest=MAX_IMPORTS,
             max_bytes=deps.settings.max_import_size,
@@ -100,7 +100,7 @@ class SessionRecords:
         failed: list[str] = []
         before: tuple[int, str] | None = None
         while page := await self._deps.sessions.list(
-            who.user_id, limit=SESSIONS_PAGE, before=before, order="created"
+            who.user_id, limit=SESSIONS_PAGE, before=before, order="created", temporary=True
         ):
             before = (page[-1].created_at, page[-1].id)
             for session in page:
@@ -155,7 +155,7 @@ class SessionRecords:
         """
         if self._draining.is_set():
             raise Draining("The server is shutting down. Import the file again in a moment.")
-        async with self._files.received(chunks, who.user_id) as file:
+        async with self.files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise BadImport("The file is empty.", details={"line": 1, "reason": "The file is empty."})
             return await self._import(who, file)

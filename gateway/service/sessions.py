@@ -52,6 +52,7 @@ class UserSessions:
         project_id: str | None = None,
         role_id: str | None = None,
         instructions: str | None = None,
+        is_temporary: bool = False,
     ) -> SessionRow:
         """With `instructions` for its turns; None: those of its project. Raises errors.SessionIdTaken: the
         caller has one of that id; errors.SessionsFull."""
@@ -65,6 +66,7 @@ class UserSessions:
                 project_id=project_id,
                 role_id=role_id,
                 instructions=first,
+                is_temporary=is_temporary,
                 quota=self._deps.settings.session_quota,
             )
 

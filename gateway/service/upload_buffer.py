@@ -3,8 +3,8 @@
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, Generator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -104,11 +104,17 @@ class UploadBuffer:
         await asyncio.to_thread(_write, file, bytes(held))
 
 
-def _file_in(folder: Path) -> BinaryIO:
+@contextmanager
+def _file_in(folder: Path) -> Generator[BinaryIO]:
     try:
-        return tempfile.TemporaryFile(dir=folder)
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it is closed below
     except OSError as error:
         raise StorageError("The upload cannot be kept.", cause=f"{folder}: {error.strerror}") from error
+    try:
+        yield file
+    finally:
+        with suppress(OSError):  # it tries once more to write what there was no room for
+            file.close()
 
 
 def _write(file: BinaryIO, data: bytes) -> None:

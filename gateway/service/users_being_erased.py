@@ -7,6 +7,7 @@ import structlog
 
 from gateway.auth import Principal
 from gateway.errors import Conflict, StorageError
+from gateway.pace import until_next
 from gateway.storage.persons import PersonErasures
 from gateway.storage.replica_signals import Signals
 
@@ -33,7 +34,10 @@ class BeingErased:
         """Raises errors.StorageError."""
         self._added = frozenset()
         found = await self._erasures.unfinished()
+        known = self.users
         self.users = self._added | {each.person for each in found}  # what came meanwhile may not be in it
+        if self.users - known:
+            self.changed.set()
 
     def add(self, user_id: str) -> None:
         """At once in this process."""
@@ -59,4 +63,4 @@ class BeingErased:
             except StorageError as error:
                 log.warning("erasures_unknown", code=error.code, error=str(error))
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), LOOK_EVERY)
+                await asyncio.wait_for(self._wanted.wait(), until_next(LOOK_EVERY))

@@ -22,6 +22,7 @@ from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, NotFound, StorageError, ToolError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import DAY_MS, now_ms
+from gateway.pace import until_next
 from gateway.service.webhook_messages import body_of, delivery_id, headers
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRecords
@@ -103,7 +104,7 @@ class WebhookWorker:
                 except StorageError as error:
                     log.warning("webhooks_not_looked_at", code=error.code, error=str(error))
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), LOOK_EVERY)
+                    await asyncio.wait_for(self._wake.wait(), until_next(LOOK_EVERY))
         finally:
             for task in self._tasks:
                 task.cancel()

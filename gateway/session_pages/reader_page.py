@@ -81,14 +81,16 @@ class ReaderPage:
         self._tail = ""
 
     def begin(self) -> str:
-        """The file up to where the events begin."""
+        """The file up to where the events begin. Its title is there before the script draws it."""
+        title = escape(str(self._about["title"]))
         return (
             f'<!doctype html>\n<html lang="{escape(self._language)}">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{self._reader.policy}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
-            f"<title>{escape(str(self._about['title']))}</title>\n<style>{self._reader.style}</style>\n"
-            '</head>\n<body>\n<div id="root"></div>\n'
+            f"<title>{title}</title>\n<style>{self._reader.style}</style>\n"
+            '</head>\n<body>\n<div id="root"><div class="reader"><header>'
+            f'<h1 dir="auto">{title}</h1></header></div></div>\n'
             "<noscript>A script in this page draws the conversation, and scripts are off.</noscript>\n"
             + _block("events")
         )

@@ -169,6 +169,13 @@ class Settings(BaseSettings):
         43_200, ge=60, le=31_536_000, description="Time after which somebody signs in anew."
     )
     sign_in_idle: float = Field(14_400, ge=60, description="Idle time after which they do.")
+    keep_keys_for: float = Field(
+        2_592_000,
+        ge=0,
+        le=31_536_000,
+        description="Time for which a browser keeps an API key, in a cookie that ends with it, for who wants "
+        "that; 0: in none. Needs the address of the page, but on loopback.",
+    )
     trusted_proxies: Names = Field(
         (),
         description="Addresses and ranges, as 10.1.0.0/16, of proxies that sign people in and name them in "
@@ -611,6 +618,9 @@ class Settings(BaseSettings):
         gt=0,
         description="Idle time after which a session is deleted; absent: never. Tenants and sessions may "
         "have another one: `gateway retention`.",
+    )
+    delete_temporary_after: float = Field(
+        86_400.0, gt=0, le=2_592_000, description="Idle time after which a temporary session is deleted."
     )
     max_import_size: int = Field(
         2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."

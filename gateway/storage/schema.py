@@ -77,8 +77,8 @@ WAITING = literal_column("'accepted'", Text)
 # says who gave it its title, NULL where that is the beginning of its first message. `shared` is what members
 # of its project may do with it; NULL: nothing, it is its owner's alone. `archive_days` and
 # `delete_days` are its own retention (see `storage/retention`), NULL where it has none. `size` are the bytes
-# that it counts, up to the message `sized_to` (see `sessions/session_sizes.py`). `expires_at` is when a
-# temporary one is deleted; NULL: it is none.
+# that it counts, up to the message `sized_to` (see `sessions/session_sizes.py`). `is_temporary`: it is in no
+# list, and is deleted soon.
 sessions = Table(
     "sessions",
     metadata,
@@ -107,7 +107,7 @@ sessions = Table(
     Column("delete_days", BigInteger),
     Column("size", BigInteger),
     Column("sized_to", BigInteger),
-    Column("expires_at", BigInteger),
+    Column("is_temporary", Boolean),
 )
 _by_time = (sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 Index("sessions_by_time", *_by_time)
@@ -119,8 +119,6 @@ _shared = text("shared IS NOT NULL")
 Index("sessions_shared", sessions.c.project_id, sessions.c.updated_at, sessions.c.id, **where(_shared))
 _unsized = text("size IS NULL")
 Index("sessions_to_size", sessions.c.id, **where(_unsized))
-_temporary = text("expires_at IS NOT NULL")
-Index("sessions_to_expire", sessions.c.expires_at, sessions.c.id, **where(_temporary))
 _to_read = text("learned_to IS NOT NULL")
 Index("sessions_to_read", sessions.c.id, **where(_to_read))
 

@@ -104,6 +104,7 @@ class ToolContext:
     exchange: Callable[[], Exchange | None] = lambda: None
     found: Callable[[], Mapping[str, str]] = dict[str, str]
     is_shared: bool = False
+    is_temporary: bool = False
     key_id: str | None = None
     host: str | None = None
     influence: Influence = field(default_factory=Influence)

@@ -11,6 +11,7 @@ from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
 from gateway.memory.extraction.user_messages import user_text
 from gateway.memory.recall import InContext
+from gateway.memory.services import MemoryServices
 from gateway.messages import Message, ToolSpec, Usage, texts_of
 from gateway.model.endpoint_facts import ANTHROPIC
 from gateway.prompt.system_prompt import Prefix
@@ -185,6 +186,11 @@ class TurnContext:
         if self.others is None:
             self.others = await self.deps.turns.of_others(self.row.session_id, self.row.owner)
             self.progress.tools_read |= {MEMBER} if self.others else set()
+
+    @property
+    def memory(self) -> MemoryServices | None:
+        """The memory, where it is used: of a temporary session it is not."""
+        return None if self.row.is_temporary else self.deps.memory
 
     @property
     def _not_theirs(self) -> frozenset[str]:

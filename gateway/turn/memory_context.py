@@ -42,10 +42,10 @@ async def revalidate(turn: TurnContext, history: History) -> tuple[History, Reas
     """The history, with no memories in its prompt where they are switched off (what was forgotten stays so),
     and the reason for a new prompt generation: memories in context were forgotten. Their present state is in
     `turn.memories`."""
-    if turn.deps.memory is None:
+    if turn.memory is None:
         prompted = history.memories
         return (replace(history, memories=replace(prompted, text="")) if prompted else history), None
-    recall, recalled = turn.deps.memory.recall, recalled_in_view(history)
+    recall, recalled = turn.memory.recall, recalled_in_view(history)
     before = history.memories or PromptMemories("", {}, history.generation_from)
     try:
         scope = scope_of(turn)
@@ -67,11 +67,11 @@ async def revalidate(turn: TurnContext, history: History) -> tuple[History, Reas
 async def render_in_prompt(turn: TurnContext, history: History) -> History:
     """The history with the memories that its prompt has: the same within a generation, a new snapshot when
     one has begun. Comes after `revalidate`, and after the generation that it asked for."""
-    if turn.deps.memory is None or turn.memories.empty:
+    if turn.memory is None or turn.memories.empty:
         return history
     if not turn.memories.unavailable:
         try:
-            return await _render_in_prompt(turn, history, turn.deps.memory.recall)
+            return await _render_in_prompt(turn, history, turn.memory.recall)
         except StorageError:
             _unavailable(turn)
     if history.memories is None and _is_fresh(turn, history):
@@ -84,7 +84,7 @@ async def add_changes(turn: TurnContext, history: History) -> History:
     """The history with the changes of memories since the session began, in a message after the turn's own,
     before the first model call. Changes by the session's own turns are recorded only: the model knows
     them."""
-    memory, state, row = turn.deps.memory, turn.memories, turn.row
+    memory, state, row = turn.memory, turn.memories, turn.row
     if (
         memory is None
         or not row.input.strip()
@@ -125,7 +125,7 @@ async def add_changes(turn: TurnContext, history: History) -> History:
 async def retrieve(turn: TurnContext, history: History) -> History:
     """The history with the memories that fit the turn's message, in a message after it: before the first
     model call, and never later, when a call may wait for its result."""
-    memory, state, row = turn.deps.memory, turn.memories, turn.row
+    memory, state, row = turn.memory, turn.memories, turn.row
     if (
         memory is None
         or not row.input.strip()
@@ -163,9 +163,9 @@ async def retrieve(turn: TurnContext, history: History) -> History:
 
 def record_citations(turn: TurnContext) -> None:
     """Records, beside the turn, which of the memories in context its answer used."""
-    if turn.deps.memory is not None:
+    if turn.memory is not None:
         state, answer = turn.memories, turn.progress.text.decode()
-        turn.deps.memory.recall.record_citations(state.rows, answer, state.found)
+        turn.memory.recall.record_citations(state.rows, answer, state.found)
 
 
 def note_found(turn: TurnContext, event: Retrieval) -> None:

@@ -101,7 +101,7 @@ async def _load(turn: TurnContext) -> History:
 async def _carry(turn: TurnContext) -> str | None:
     """The summaries of its user's former sessions, for a new one."""
     settings, deps, row = turn.settings, turn.deps, turn.row
-    if row.is_shared or not settings.session_summaries or not settings.carried_summaries:
+    if row.is_shared or row.is_temporary or not settings.session_summaries or not settings.carried_summaries:
         return None
     rows = await deps.summaries.carried(
         row.session_id,

@@ -148,7 +148,8 @@ def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call
     for problem in problems:
         turn.emit(TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id)
     # Of a shared session others would read what they meet.
-    if result.memory_writes and not turn.row.is_shared and _may(turn.row, "memory.write"):
+    alone = not (turn.row.is_shared or turn.row.is_temporary)
+    if result.memory_writes and alone and _may(turn.row, "memory.write"):
         row = turn.row
         rules = turn.settings.trusted_tools
         trusted = all(is_trusted(rules, name) for name in (result.name, *turn.progress.tools_read))
@@ -183,6 +184,7 @@ def context_of(turn: TurnContext, call_id: str) -> ToolContext:
         exchange=turn.exchange,
         found=lambda: turn.memories.found,
         is_shared=row.is_shared,
+        is_temporary=row.is_temporary,
         key_id=row.key_id,
         host=row.host,
         may=partial(_may, row),

@@ -1,10 +1,13 @@
 """The ways to sign in that the settings name."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gateway.auth.authentication import Authentication, Authenticator
+from gateway.auth.kept_keys import KeptKeys, KeyKeeper
 from gateway.auth.signed_in import SIGN_IN, PageSignIn, SignedIn
 from gateway.auth.static_keys import StaticKeys
+from gateway.auth.stored_keys import StoredKeys
 from gateway.auth.trusted_proxies import TrustedProxies
 from gateway.errors import SettingsError
 from gateway.settings import Settings
@@ -12,6 +15,7 @@ from gateway.storage.sign_ins import SignIns
 
 if TYPE_CHECKING:
     from gateway.auth.identity_provider import IdentityProvider
+    from gateway.auth.sign_in_flow import SignInFlow
 
 
 def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityProvider | None]":
@@ -41,13 +45,27 @@ def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityPr
         ways.append(keys)
     if settings.proxies_name_users:
         ways.append(TrustedProxies(settings))
-    return Authentication(ways, admins, sign_in=SIGN_IN if settings.oidc_client_id else None), provider
+    sign_in = SIGN_IN if settings.oidc_client_id else None
+    keeps = bool(settings.keep_keys_for) and (settings.page_url is not None or settings.is_loopback)
+    return Authentication(ways, admins, sign_in=sign_in, keeps_keys=keeps), provider
 
 
 def open_page_sign_in(
     settings: Settings, provider: "IdentityProvider | None", sign_ins: SignIns
-) -> PageSignIn | None:
-    """Sign-in on the page; None: it is not configured. Raises SettingsError: a setting is wrong."""
+) -> PageSignIn:
+    """Sign-in on the page: at the provider, if one is configured, or with a key that the browser keeps.
+    Raises SettingsError: a setting is wrong."""
+    return PageSignIn(_flow(settings, provider), SignedIn(sign_ins, settings), KeyKeeper(sign_ins, settings))
+
+
+def kept_keys(page: PageSignIn, stored: StoredKeys, settings: Settings) -> Sequence[Authenticator]:
+    """The ways of those whose browser keeps a key."""
+    if not settings.keep_keys_for:
+        return ()
+    return [KeptKeys(keys, page.signed_in, settings) for keys in (StaticKeys.of(settings), stored)]
+
+
+def _flow(settings: Settings, provider: "IdentityProvider | None") -> "SignInFlow | None":
     if provider is None or settings.oidc_client_id is None:
         return None
     from gateway.auth.access_tokens import TokenVerifier  # noqa: PLC0415 - as in _provider
@@ -55,7 +73,7 @@ def open_page_sign_in(
     from gateway.auth.sign_in_flow import SignInFlow  # noqa: PLC0415
 
     secret = settings.oidc_client_secret
-    flow = SignInFlow(
+    return SignInFlow(
         provider,
         TokenVerifier(provider, settings.oidc_algorithms),
         ClaimMapping.of(settings),
@@ -63,7 +81,6 @@ def open_page_sign_in(
         client_secret=secret.get_secret_value() if secret else None,
         scopes=settings.oidc_scopes,
     )
-    return PageSignIn(flow, SignedIn(sign_ins, settings))
 
 
 def _provider(settings: Settings) -> "IdentityProvider | None":

@@ -74,12 +74,13 @@ from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
 from gateway.storage.secrets.statements import SqlSecrets
-from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
+from gateway.storage.sessions import FormerWords, LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.copy_statements import SqlCopies
+from gateway.storage.sessions.former_words import RenewableWords, SqlFormerWords
 from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.search import SqlSearch, TurnWords
+from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.shared_links import SharedLinks
 from gateway.storage.shared_links.statements import SqlSharedLinks
@@ -123,6 +124,7 @@ class Storage:
     purges: Purges
     copies: Copies
     search: Search
+    former_words: FormerWords
     approvals: Approvals
     client_calls: ClientCalls
     switches: SkillSwitches
@@ -267,7 +269,7 @@ async def storage_on_server(
     from gateway.storage.postgres.exclusive import PostgresExclusive  # noqa: PLC0415 - an extra
     from gateway.storage.postgres.listener import Listener  # noqa: PLC0415
     from gateway.storage.postgres.replicas import PostgresReplicas  # noqa: PLC0415
-    from gateway.storage.postgres.session_search import ArrayTurnWords  # noqa: PLC0415
+    from gateway.storage.postgres.session_search import VectorTurnWords  # noqa: PLC0415
 
     replicas = PostgresReplicas(database, database.direct, lease)
     await replicas.join()
@@ -277,7 +279,7 @@ async def storage_on_server(
         blobs,
         keyring,
         bus=MemoryBus(is_alone=False),
-        index=ArrayTurnWords(),
+        index=VectorTurnWords(),
         replicas=replicas,
         exclusive=exclusive,
         check=database.check,
@@ -301,7 +303,7 @@ def _storage_on(
     keyring: Keyring | None,
     *,
     bus: Bus,
-    index: TurnWords,
+    index: RenewableWords,
     replicas: Replicas,
     exclusive: Exclusive,
     check: Callable[[], Awaitable[None]],
@@ -325,6 +327,7 @@ def _storage_on(
         purges=purges,
         copies=SqlCopies(database),
         search=search,
+        former_words=SqlFormerWords(database, search.messages, index),
         approvals=SqlApprovals(database),
         client_calls=SqlClientCalls(database),
         switches=SqlSkillSwitches(database),

@@ -117,6 +117,16 @@ async def test_the_list_is_paged_and_tells_the_room(client: Client) -> None:
     assert (await client.get("/api/artifacts?turn_id=t_none")).json()["artifacts"] == []
 
 
+async def test_the_list_tells_the_chat_of_a_file_that_came_with_a_message(client: Client) -> None:
+    """It was uploaded before its message: it was made in no session, and is used in one."""
+    file = await send(client, b"notes", "text/plain")
+    other = await send(client, b"kept aside", "text/plain")
+    seen = await client.chat("/say read", session_id="s", attachments=[{"ref": file["ref"]}])
+    listed = {each["ref"]: each for each in (await client.get("/api/artifacts")).json()["artifacts"]}
+    assert listed[file["ref"]]["used_in"] == seen[0]["session_id"]
+    assert "used_in" not in listed[other["ref"]]
+
+
 async def test_parts_are_read_by_lines_bytes_path_and_word(client: Client) -> None:
     """Each tells which part it is of what there is in all; what goes on does so where it ended."""
     lines = "\n".join(f"line {n}: 訂單 {n * n}" for n in range(1, 301))

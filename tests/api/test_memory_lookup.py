@@ -365,8 +365,27 @@ async def test_a_part_of_a_word_finds_what_a_whole_word_does_not(client: Client)
     ]
     assert smart in told_in_turn
     whole = await kept(client, "A bulb is 4 euros.")
-    assert await listed("bulb") == [whole]
-    assert await ids(client, "What does a bulb cost?") == [whole]
+    assert (await listed("bulb"))[0] == whole
+    assert (await ids(client, "What does a bulb cost?"))[0] == whole
+
+
+async def test_memories_are_found_while_one_types(client: Client) -> None:
+    """By the beginning of the last word, parts of words and without accents; the word itself comes first."""
+    begun = await kept(client, "Deploys run on Kubernetes with PostgreSQL.")
+    cafe = await kept(client, "She writes Python3 in the café in Việt Nam, call 138-0013-8000.")
+    exact = await kept(client, "The kube is a box of wood.")
+
+    async def listed(words: str) -> list[str]:
+        page = (await client.http.get("/api/memory", params={"q": words})).json()
+        return [each["id"] for each in page["memories"]]
+
+    assert await listed("kuber") == [begun]
+    assert await listed("kube") == [exact, begun]
+    assert await listed("kube ") == [exact]
+    for typed in ("pyth", "python", "cafe", "viet", "13800138000", "writes pyth"):
+        assert await listed(typed) == [cafe], typed
+    assert await listed("postgres") == [begun]
+    assert await listed("zebra") == []
 
 
 async def test_what_is_of_a_task_or_a_group_is_seen_in_that_one(client: Client) -> None:

@@ -59,7 +59,10 @@ async def sign_in(client: Client, user: str, to: str = "/") -> httpx2.Response:
 async def test_somebody_signs_in_asks_and_signs_out(guarded: Client, settings: Settings) -> None:
     """Their cookie is for this server alone and no script, and the database has no part of it."""
     refused = await guarded.get("/api/me")
-    assert (refused.status_code, refused.json()["error"]["details"]) == (401, {"sign_in": "/auth/sign-in"})
+    assert (refused.status_code, refused.json()["error"]["details"]) == (
+        401,
+        {"sign_in": "/auth/sign-in", "keeps_keys": True},
+    )
 
     answer = await sign_in(guarded, "ada", "/sessions?q=1")
 

@@ -145,8 +145,8 @@ def test_the_parts_do_not_depend_on_the_pieces(piece: int, size: int) -> None:
 @example(CHINESE.encode())
 @example(b"\n\n")
 def test_only_a_text_has_lines(data: bytes) -> None:
-    """UTF-8 without NUL, or with little damage, wherever characters are torn apart by the pieces; the last line
-    needs no end."""
+    """UTF-8 without NUL, or with little damage, wherever characters are torn apart by the pieces; the last
+    line needs no end."""
     lines = len(data.split(b"\n")) - (not data or data.endswith(b"\n"))
     whole = measure(bytes_content(data))
     assert whole.lines == lines if is_text(data) else whole.lines in {None, lines}
@@ -209,6 +209,8 @@ def test_measuring_a_file_takes_less_than_two_chunks_of_memory(tmp_path: Path, u
         ("报" * 96 + ".txt", "报" * 65 + ".txt"),
         ("😀" * 90, "😀" * 50),
         ("." * 150 + "x" * 20, None),
+        ("👨\u200d👩\u200d👧 家庭.txt", "👨\u200d👩\u200d👧 家庭.txt"),
+        ("a\u200b\u2066b\ufeff.txt", "ab.txt"),
     ],
 )
 def test_a_name_is_the_last_part_of_a_path(given: str | None, plain: str | None) -> None:

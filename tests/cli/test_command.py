@@ -14,7 +14,7 @@ import typer.main
 
 from gateway import __version__
 from gateway.cli.command_examples import EXAMPLES
-from gateway.cli.command_tree import command_tree
+from gateway.cli.command_tree import SECTIONS, command_tree
 from gateway.client import GatewayClient
 from tests.cli.calling import Command
 from tests.running import Running, clean_environment, run
@@ -115,8 +115,11 @@ def test_help_names_every_command(command: Command) -> None:
     shown = command("--help")
 
     assert [name for name in COMMANDS if f"\n  {name} " not in shown.out] == []
-    assert "..." not in shown.out.partition("Commands:")[2].partition("Examples:")[0]
+    assert "..." not in shown.out.partition("Run:")[2].partition("Examples:")[0]
+    listed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(listed) == sorted(typer.main.get_group(command_tree()).commands)
     assert command("-h").out == shown.out
+    assert (command().out, command().code) == (shown.out, 0)
     assert command("--version").out == f"gateway {__version__}\n"
 
 

@@ -38,7 +38,7 @@ def test_a_healthy_place_passes(command: Command, running: Running, tmp_path: Pa
     for line in (
         "✓ settings: complete",
         f"✓ storage: {tmp_path / 'data'} is writable",
-        "! model: only the demo model",
+        "✓ model: the demo model answers",
     ):
         assert line in seen.out
     assert re.search("✓ stream: streams: (1[0-9]|20) frames arrived over", seen.out)

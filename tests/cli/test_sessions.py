@@ -7,6 +7,7 @@ import pytest
 
 from gateway.client import GatewayClient
 from tests.cli.calling import Command
+from tests.history.foreign_exports import CLAUDE, zipped
 from tests.running import Running
 
 NOTE = "Note that the door code is 4711."
@@ -175,3 +176,27 @@ def test_all_sessions_go_into_a_file_and_come_back(
     assert again.out.startswith("1 imported, ")
     assert again.code == int(", 0 refused" not in again.out)
     assert command("sessions", "show", session, "--url", running.url).code == 0
+
+
+def test_an_export_of_another_product_is_looked_at_and_imported_once(
+    command: Command, running: Running, tmp_path: Path
+) -> None:
+    """Its chats by their numbers; one that cannot be read is told of, and the exit status says so."""
+    file = tmp_path / "export.zip"
+    file.write_bytes(zipped(CLAUDE, {"mapping": None}))
+    looked = command("import", str(file), "--preview", "--url", running.url)
+    first = command("import", str(file), "--only", "1", "--url", running.url)
+    again = command("import", str(file), "--url", running.url)
+    file.write_bytes(b"PK, and nothing behind")
+    refused = command("import", str(file), "--url", running.url)
+
+    assert (looked.code, looked.out) == (1, "1\tnew\t3 messages\tReeds\n")
+    assert (first.code, first.err) == (0, "1 imported\n")
+    assert first.out.endswith("\tReeds\n")
+    assert (again.code, again.out) == (1, "")
+    assert (
+        again.err
+        == "Chat 2 of the file: It is no chat of ChatGPT or Claude.\n1 were there already, 1 refused\n"
+    )
+    assert refused.code == 1
+    assert "cut off" in refused.err

@@ -222,6 +222,21 @@ async def test_a_session_uses_only_what_belongs_to_its_owner(storage: Storage) -
     assert await storage.artifacts.expire(LATER, 9) == 2
 
 
+async def test_the_session_that_used_a_file_last_is_told(storage: Storage) -> None:
+    """Of its owner's; none of a file that no session uses, or of another's."""
+    for session_id, at in (("older", 1), ("newer", 2)):
+        await storage.sessions.create(session_id, OWNER, None, at)
+    await add(storage, artifact(1), artifact(2), artifact(3))
+    for session_id, numbers in (("newer", (1,)), ("older", (1, 2))):
+        await storage.artifacts.use(OWNER, session_id, [artifact(n).ref for n in numbers])
+    wanted = [artifact(n).ref for n in (1, 2, 3)]
+
+    found = await storage.artifacts.used_in(OWNER, wanted)
+
+    assert found == {artifact(1).ref: "newer", artifact(2).ref: "older"}
+    assert await storage.artifacts.used_in("bob", wanted) == {}
+
+
 async def test_with_a_session_go_the_artifacts_that_are_its_alone(storage: Storage) -> None:
     """What another session uses stays, and what was made elsewhere; the others leave candidates."""
     await begin(storage, "s", "other")

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from gateway.encryption.keyring import Keyring
 from gateway.errors import DecryptionFailed, DuplicateMemory, SettingsError
 from gateway.memory.passages import passages
 from gateway.memory.validation import indexed
-from gateway.storage.memories import AllScopes, Evidence, Filter, Profile, Vector, encrypting
+from gateway.storage.memories import AllScopes, Evidence, Filter, Indexed, Profile, Vector, encrypting
 from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import forget_key, memory_key, renew_key
@@ -256,3 +257,22 @@ async def _readable(database: MemoryDatabase, folder: Path, secret: str) -> list
     await database.scrub()
     files = [path.name for path in sorted(folder.glob("memory.db*")) if secret.encode() in path.read_bytes()]
     return [*await database.read(look), *files]
+
+
+@pytest.mark.parametrize("name", ["plain", "encrypted"])
+async def test_what_an_earlier_version_indexed_is_indexed_anew(database: MemoryDatabase, name: str) -> None:
+    """Some at a time, and once; of what is encrypted no word can be read before or after."""
+    store = SqlMemories(database) if name == "plain" else await encrypted_in(database)
+    rows = [memory(f"m_{number}", f"the fact {number} of Kubernetes") for number in range(5)]
+    await store.write([replace(step(row), index=[Indexed(["fact"])]) for row in rows], most=9)
+    assert [match.row.id for match in await store.match(ANN, ["kubernet"], RECALLABLE, limit=9)] == []
+    assert not await store.reindex(2, indexed)  # nothing is to be done in a new database
+    await database.write(
+        lambda connection: connection.execute(text("INSERT INTO memory_reindexing VALUES (0)")).close()
+    )
+
+    assert [await store.reindex(2, indexed) for _ in range(4)] == [True, True, False, False]
+    found = await store.match(ANN, ["kubernet"], RECALLABLE, limit=9)
+    assert {match.row.id for match in found} == {row.id for row in rows}
+    completed = await store.completions(ANN, "kuber", RECALLABLE, most=9)
+    assert completed == (["kubernet", "kubernetes"] if name == "plain" else [])

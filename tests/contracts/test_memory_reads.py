@@ -20,6 +20,7 @@ from gateway.storage.memories import (
     Viewer,
 )
 from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from tests.storage.remembering import (
     ANN,
     RECALLABLE,
@@ -348,3 +349,19 @@ async def test_nobody_is_shown_what_is_outside_of_their_audiences(
             assert bool(await store.versions(viewer, row.id)) == (row.id in allowed)
     for row in made:
         assert await store.erase(viewers[0], row.id) == (row in runtime and is_seen(row, viewers[0]))
+
+
+async def test_words_are_completed_from_what_the_viewer_sees(store: MemoryStore) -> None:
+    """The commonest first; none of somebody else's, and none of what is encrypted."""
+    await remember(
+        store,
+        memory("m_0", content="kube and kubernetes"),
+        memory("m_1", content="a kube"),
+        memory("m_2", content="kubeflow", user_id="bob", owner_id="bob"),
+    )
+
+    words = [] if isinstance(store, EncryptedMemories) else ["kube", "kubernet", "kubernetes"]
+    assert await store.completions(ANN, "kub", RECALLABLE, most=9) == words
+    assert await store.completions(ANN, "kub", RECALLABLE, most=1) == words[:1]
+    assert await store.completions(ANN, "kuberx", RECALLABLE, most=9) == []
+    assert await store.completions(ANN, 'K*"', RECALLABLE, most=9) == []

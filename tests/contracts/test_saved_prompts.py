@@ -1,4 +1,4 @@
-"""What storage owes about saved prompts: each is seen and changed by those whose it is, and by nobody else."""
+"""What storage owes about saved prompts: they are seen and changed by those whose they are alone."""
 
 from dataclasses import replace
 

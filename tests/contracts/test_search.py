@@ -217,10 +217,10 @@ async def test_hits_come_newest_first_page_by_page(storage: Storage) -> None:
     assert pages == ["s6", "s4", "s2", "s0"]
 
 
-@pytest.mark.parametrize("query", ["", " ", "%", "!!!", '"', "—", "🙂"])
+@pytest.mark.parametrize("query", ["", " ", "%", "!!!", '"', "—"])
 async def test_a_query_without_words_finds_nothing(storage: Storage, query: str) -> None:
     """Signs alone are no question."""
-    await storage.sessions.create("s", OWNER, "anything 100% 🙂", 1)
+    await storage.sessions.create("s", OWNER, "anything 100%", 1)
 
     assert await found(storage, query) == []
 

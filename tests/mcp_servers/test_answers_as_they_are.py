@@ -111,6 +111,38 @@ async def test_half_a_character_is_replaced(way: str) -> None:
         assert body(await servers.call("it")) == "half \ufffd here \\ud83d 😀"
 
 
+async def test_a_server_that_repeats_our_secrets_tells_nobody() -> None:
+    """In a result, in a description, in a schema; what is no secret by its name stays."""
+    given = {
+        "A_TOKEN": "t-12345678",
+        "QUOTED_KEY": 'q"12345678',
+        "PLACE": "plain-value",
+        "PIN_KEY": "12345678",
+    }
+    said = ["t-12345678", 'q"12345678', "plain-value", "12345678"]
+    structured = {each: each for each in said}
+    text = result(content=[{"type": "text", "text": " ".join(said)}], structuredContent=structured)
+    schema = {"type": "object", "properties": {"a": {"description": "t-12345678"}}}
+    tool = {"name": "it", "description": "sent t-12345678", "inputSchema": schema}
+    known = json.dumps({**KNOWN, "tools/list": {"tools": [tool]}})
+    async with attached(it=program("-c", PROGRAM, json.dumps(text), known, env=given)) as servers:
+        told = body(await servers.call("it"))
+        (spec,) = [each.spec for each in servers.servers.tools]
+    assert told.startswith("[redacted] [redacted] plain-value 12345678")
+    assert "t-12345678" not in told
+    assert 'q"' not in told
+    assert spec.description == "sent [redacted]"
+    assert spec.input_schema["properties"]["a"]["description"] == "[redacted]"
+
+
+@pytest.mark.parametrize("way", ["body", "stream"])
+async def test_a_server_that_repeats_our_headers_tells_nobody(way: str) -> None:
+    """With or without what stands before a token."""
+    said = "you sent Bearer t-12345678, that is t-12345678"
+    async with answering(result(content=[{"type": "text", "text": said}]), way) as servers:
+        assert body(await servers.call("it")) == "you sent [redacted], that is [redacted]"
+
+
 @pytest.mark.parametrize("way", ["program", "body", "stream"])
 @pytest.mark.parametrize(
     ("error", "words"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.lexical import query_tokens, tokens
+from gateway.lexical import indexed, tokens
 from gateway.messages import clean_text
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.messages import StoredMessage
@@ -85,12 +85,13 @@ async def test_a_query_finds_the_session_that_speaks_of_it(
 @given(st.text(max_size=200))
 def test_a_query_asks_for_no_word_that_its_own_text_lacks(text: str) -> None:
     """So whatever is searched for by its own words is found; words are bounded, and none needs quoting."""
-    words = words_of_query(text)
+    words, there = words_of_query(text), set(indexed(text))
 
-    assert set(words) <= set(tokens(text))
+    assert all(there & {*word.forms} for word in words)
     assert len(words) <= QUERY_WORDS
-    assert bool(words) == bool(query_tokens(text))
-    assert not any(sign in word for word in words for sign in "\" '\x00")
+    assert bool(words) == bool(tokens(text))
+    written = [each for word in words for each in (*word.forms, word.beginning or "", *word.parts)]
+    assert not any(sign in each for each in written for sign in "\"'*:&|()\\ \x00")
 
 
 @settings(max_examples=5)

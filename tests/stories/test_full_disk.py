@@ -38,6 +38,9 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
                         largest = max(file.stat().st_size for file in data.iterdir())
                         _limit_file_size(gateway.pid, largest)
             refused = await client.post("/api/chat", {"message": "/say no room"})
+            upload = await client.http.post(
+                "/api/artifacts", content=b"x" * (largest + 4_000_000), headers={"content-type": "text/plain"}
+            )
             red = await client.get("/readyz")
             _limit_file_size(gateway.pid, resource.RLIM_INFINITY)
             async with asyncio.timeout(TIMEOUT):
@@ -49,6 +52,7 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
     assert shown[-1].event == "stream_error"
     assert shown[-1].data["code"] == "storage_full"
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_full")
+    assert (upload.status_code, upload.json()["error"]["code"]) == (503, "storage_full")
     assert (red.status_code, red.json()["status"]) == (503, "unavailable")
     assert red.json()["failed"]["storage"]["code"] == "storage_full"
     assert (green.status_code, green.json()["status"]) == (200, "ok")

@@ -33,6 +33,7 @@ def test_a_schedule_is_made_runs_and_leads_to_its_turn(page: Page) -> None:
     page.get_by_role("button", name="New schedule").click()
     page.get_by_label("Message", exact=True).fill("/say 早上好")
     page.get_by_label("Name (optional)").fill("Morning 早安")
+    page.get_by_text("More options").click()
     page.get_by_label("Time zone").fill("Asia/Shanghai")
     expect(page.locator(".upcoming li")).to_have_count(5)
     expect(page.locator(".upcoming li").first).to_contain_text("08:00")
@@ -41,6 +42,7 @@ def test_a_schedule_is_made_runs_and_leads_to_its_turn(page: Page) -> None:
 
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("status").filter(has_text="Created: Morning 早安")).to_be_visible()
+    expect(page.locator(".switch-card")).to_contain_text("every day at 08:00 (Asia/Shanghai)")
     page.get_by_role("button", name="Run now: Morning 早安").click()
     ended = page.locator(".switch-card li", has_text="completed")
     expect(ended).to_be_visible()

@@ -1,8 +1,11 @@
 """The frame of the page: its address, its parts on wide and narrow screens, its settings, what it loads."""
 
 import re
+from base64 import b64encode
 from collections.abc import Generator
+from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 import httpx2
 import pytest
@@ -78,12 +81,32 @@ def test_the_frame_is_there_before_the_script_has_come(page: Page, running: Runn
 
 
 def test_no_script_or_style_can_run_that_is_not_of_the_gateway(page: Page, running: Running) -> None:
-    """The policy names the gateway alone; the page has no script, style or handler within."""
+    """The policy names the gateway, and the digest of the one script within the page; there is no style or
+    handler."""
     policy = httpx2.get(running.url, trust_env=False).headers["content-security-policy"]
 
     assert "unsafe" not in policy
-    assert "script-src 'self'; style-src 'self';" in policy
-    assert page.locator("script:not([src]), style").count() == 0
+    within = page.locator("script:not([src])")
+    digest = b64encode(sha256((within.text_content() or "").encode()).digest()).decode()
+    assert within.count() == 1
+    assert f"script-src 'self' 'sha256-{digest}'; style-src 'self';" in policy
+    assert page.locator("style").count() == 0
+
+
+@pytest.mark.parametrize(("chosen", "system"), [("dark", "light"), ("light", "dark")])
+def test_the_scheme_that_was_chosen_is_there_before_the_script(
+    browser: Browser, running: Running, chosen: str, system: Literal["light", "dark"]
+) -> None:
+    """Nothing is painted in the system's scheme first."""
+    with browser.new_context(color_scheme=system) as context:
+        context.add_init_script(f"""localStorage.setItem("gateway.settings", '{{"theme": "{chosen}"}}')""")
+        page = context.new_page()
+        page.route("**/assets/index-*.js", lambda _: None)
+        page.goto(running.url, wait_until="commit")
+        expect(page.locator(".head", has_text="Chat Gateway")).to_be_visible()
+        paper = {"dark": "rgb(21, 23, 26)", "light": "rgb(250, 249, 246)"}[chosen]
+        expect(page.locator("body")).to_have_css("background-color", paper)
+        page.unroute_all(behavior="ignoreErrors")
 
 
 def test_the_files_of_the_page_are_kept_and_their_names_asked_for_again(running: Running) -> None:
@@ -227,7 +250,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path
     ):
         for key, hint in (
             ("wrong-wrong-wrong", "It stays in this tab and is forgotten when the tab closes."),
-            (KEY, "That key is not known. Please try another."),
+            (KEY, "This key is not valid. Check it, or try another one."),
         ):
             expect(page.get_by_role("dialog")).to_contain_text(hint)
             page.get_by_label("API key", exact=True).fill(key)

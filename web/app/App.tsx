@@ -3,14 +3,17 @@
 import { PanelLeft, PanelRight, Settings as SettingsIcon, SquarePen } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 
+import { useEnlarged } from "./conversation/enlarged";
 import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
 import { useOnline } from "./online";
 import { pageSettings } from "./page-settings";
+import { preview, usePreviewed } from "./preview/previewed";
 import { PAGE_COMPONENTS } from "./pages/pages";
+import { Library } from "./library/Slash";
 import { Region } from "./Region";
-import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
+import { type RegionName, toggle, uncover, useCover, useIsBeside, useRegion } from "./regions";
 import { useIsDeveloper } from "./settings";
 import { SettingsDialog } from "./SettingsDialog";
 import { ChatMenu } from "./sidebar/ChatMenu";
@@ -20,24 +23,33 @@ import { app, go, useApp, useWords } from "./state";
 import { words as table } from "./frame-words";
 
 const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }) => ({ default: Inspector })));
+const PreviewPanel = lazy(() => import("./preview/PreviewPanel"));
+const Lightbox = lazy(() => import("./conversation/Lightbox"));
 
 export function App() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
+  const recording = useApp((state) => state.replay?.recording ?? null);
   const sidebar = useRegion("sidebar");
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
-  const hasInspector = inspector.isOpen && page === null;
-  const isCovered = sidebar.isOver || (hasInspector && inspector.isOver);
+  const previewed = usePreviewed();
+  const enlarged = useEnlarged();
+  const isPreviewOver = !useIsBeside();
+  const hasInspector = inspector.isOpen && page === null && previewed === null;
+  const isCovered = sidebar.isOver || (hasInspector && inspector.isOver) || (previewed !== null && isPreviewOver);
   const Page = page === null ? null : PAGE_COMPONENTS[page];
-  useEffect(uncover, [session, page]); // what was chosen in it is on the screen now
+  useEffect(() => {
+    uncover(); // what was chosen in it is on the screen now
+    preview(null);
+  }, [session, page]);
 
   return (
     <div className="app">
       <a className="skip" href="#conversation" onClick={skip}>{words.skipToConversation}</a>
       {sidebar.isOpen && (
         <Side name="sidebar" label={words.chats} isOver={sidebar.isOver}>
-          <Sidebar session={session} page={page} onClose={() => toggle("sidebar")} />
+          <Sidebar session={recording === null ? session : null} page={page} onClose={() => toggle("sidebar")} />
         </Side>
       )}
       <main id="conversation" className="middle" tabIndex={-1} inert={isCovered}>
@@ -51,8 +63,18 @@ export function App() {
           <Suspense><Inspector session={session} onClose={() => toggle("inspector")} /></Suspense>
         </Side>
       )}
-      {isCovered && <div className="cover" onClick={uncover} />}
+      {previewed && (
+        <Region key={previewed.name} name="preview">
+          <Suspense><PreviewPanel key={`${previewed.kind} ${previewed.name}`} shown={previewed} isOver={isPreviewOver} /></Suspense>
+        </Region>
+      )}
+      {isCovered && <div className="cover" onClick={() => {
+        uncover();
+        preview(null);
+      }} />}
+      {enlarged && <Suspense><Lightbox shown={enlarged} /></Suspense>}
       <Commands />
+      <Library />
       <SettingsDialog />
       <KeyDialog />
       <p className="unseen" aria-live="polite">{announcement}</p>
@@ -82,6 +104,7 @@ function Head() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
   const health = useApp((state) => state.health);
+  const recording = useApp((state) => state.replay?.recording ?? null);
   const isOnline = useOnline();
   const isLost = useApp((state) => state.link?.state === "lost") || !isOnline;
   const { isOpen: sidebar, isOver } = useRegion("sidebar");
@@ -96,9 +119,10 @@ function Head() {
           <SquarePen />
         </button>
       )}
-      {session === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
+      {session === null && recording === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
-      {session !== null && page === null && <ChatMenu session={session} />}
+      {recording !== null && page === null ? <h1 className="title" dir="auto" title={recording}>{recording}</h1>
+        : session !== null && page === null && <ChatMenu session={session} />}
       {health?.demo && <span className="badge" title={words.demo}>DEMO</span>}
       {page === null && <ModelChoice session={session} />}
       <span className="offline" role="status">{isLost && words.offline}</span>

@@ -26,16 +26,20 @@ export function writeStored(name: string, value: string | null, place: Place = "
 
 // A value that was written as JSON; null where there is none, or where it is not what this page wrote.
 export function readStoredJson(name: string): unknown {
+  return parsed(readStored(name));
+}
+
+export function parsed(stored: string | null): unknown {
   try {
-    return JSON.parse(readStored(name) ?? "null");
+    return JSON.parse(stored ?? "null");
   } catch {
     return null;
   }
 }
 
-export function storedNames(prefix: string): string[] {
+export function storedNames(prefix: string, place: Place = "browser"): string[] {
   try {
-    return Object.keys(localStorage).filter((name) => name.startsWith(prefix));
+    return Object.keys(storage(place)).filter((name) => name.startsWith(prefix));
   } catch {
     return [];
   }

@@ -10,6 +10,11 @@ import { writeStored, readStored } from "./browser-storage";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
+import { keepInputMethodsApart } from "./input-methods";
+import { keepNotifying } from "./notifications";
+import { keepPageOffline } from "./offline-page";
+import { followOnScreenKeyboard } from "./on-screen-keyboard";
+import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
@@ -27,6 +32,8 @@ addEventListener("vite:preloadError", (event) => {
 });
 
 keepSettings();
+keepInputMethodsApart();
+followOnScreenKeyboard();
 followAddress();
 followPlace();
 void readHealth();
@@ -34,6 +41,9 @@ void readCaller();
 void readModels();
 followModels();
 takeRecordings();
+previewing.set({ isAvailable: true });
+keepNotifying();
+keepPageOffline();
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);

@@ -48,6 +48,9 @@ export function useRegion(name: RegionName): Place {
   return { isOpen: isBeside ? isChosen : isOver, isOver: !isBeside && isOver };
 }
 
+// Whether there is room for something at the right of the conversation.
+export const useIsBeside = (): boolean => useStore(layout, ({ inspector }) => inspector);
+
 // Shows a region, or takes it away.
 export function toggle(name: RegionName): void {
   const { over, [name]: isBeside, isRoomy } = layout.get();

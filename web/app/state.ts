@@ -31,13 +31,13 @@ export interface Live {
 
 // In a replay the fields of `Live` are those of what is played, and nothing can be sent, decided or changed.
 export interface AppState extends Live {
-  /** Of a replay: the session itself, which goes on beside it. `isFile`: it is a file's, of which nothing is sent;
+  /** Of a replay: the session itself, which goes on beside it. `recording`: the title of a file, of which nothing is sent;
    * `pictures`: those that came with it, as addresses by their references. */
-  readonly replay: { readonly live: Live; readonly isFile: boolean; readonly pictures?: Readonly<Record<string, string>> } | null;
+  readonly replay: { readonly live: Live; readonly recording: string | null; readonly pictures?: Readonly<Record<string, string>> } | null;
   readonly place: Place;
   readonly health: Health | null;
   /** The key dialog is open. */
-  readonly keyNeeded: { readonly wasWrong: boolean; /** Where to sign in instead. */ readonly signIn: string | null } | null;
+  readonly keyNeeded: { readonly wasWrong: boolean; /** Where to sign in instead. */ readonly signIn: string | null; /** This browser may keep the key. */ readonly keepsKeys: boolean } | null;
   readonly settingsOpen: boolean;
   /** Read out to those who do not see the page. */
   readonly announcement: string;
@@ -81,7 +81,8 @@ export const client = new GatewayClient({
   key: readStored(KEY, "tab") ?? "",
   fetch: (input, init) => fetch(input, init).then(noteServerTime),
   onKeyNeeded: (wasWrong, { details }) => {
-    app.set({ keyNeeded: { wasWrong, signIn: typeof details.sign_in === "string" ? details.sign_in : null } });
+    const { sign_in: signIn, keeps_keys: keepsKeys } = details;
+    app.set({ keyNeeded: { wasWrong, signIn: typeof signIn === "string" ? signIn : null, keepsKeys: keepsKeys === true } });
     return new Promise((resolve) => { giveKey = resolve; });
   },
 });
@@ -92,6 +93,19 @@ export function answerKey(key: string): void {
   app.set({ keyNeeded: null });
   giveKey?.(key);
   giveKey = null;
+}
+
+// Has this browser keep the key, where no script reads it, and begins anew with it. A key that is wrong is asked for
+// again; one that the browser does not keep after all is this tab's.
+export async function keepKey(key: string): Promise<void> {
+  const ask = (path: string, init: RequestInit = {}) => fetch(new URL(path, location.href.replace(/[?#].*$/, "")), { ...init, cache: "no-store" });
+  const kept = await ask("auth/keep-key", { method: "POST", headers: { Authorization: `Bearer ${key}` } });
+  if (!kept.ok || !(await ask("api/me")).ok) {
+    answerKey(key);
+    return;
+  }
+  writeStored(KEY, null, "tab");
+  location.reload();
 }
 
 // The address at which the reader signs in, and from which they come back to where they are.
@@ -110,6 +124,7 @@ export async function signOut(isSignedIn: boolean): Promise<void> {
   }) : "/";
   writeStored(KEY, null, "tab");
   for (const name of storedNames("gateway.")) if (!ABOUT_THE_BROWSER.includes(name)) writeStored(name, null);
+  for (const name of storedNames("gateway.", "tab")) writeStored(name, null, "tab");
   location.replace(address === "/" ? location.pathname + location.search : address);
 }
 

@@ -12,8 +12,8 @@ import type { SharedChat } from "./chat-data";
 import { words as table } from "./reader-words";
 import { Timings } from "./Timings";
 
-const AT_FIRST = 6; // turns that are drawn before the first of them is seen
-const MORE = 10; // that are drawn with each step after that
+const AT_FIRST = 2; // turns that are drawn before the first of them is seen
+const MORE = 4; // that are drawn with each step after that
 
 export function Reader({ chat }: { readonly chat: SharedChat }) {
   const words = useWords(table);

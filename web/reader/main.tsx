@@ -19,7 +19,7 @@ settings.set({ theme: "system", language: chat.language, detail: "normal", trace
 document.documentElement.lang = languageNow();
 app.set({
   conversation: reduceAll(emptyConversation(), chat.events), events: EventLog.of(chat.events), state: "ready",
-  replay: { live: NOTHING, isFile: true, pictures: chat.pictures },
+  replay: { live: NOTHING, recording: chat.title, pictures: chat.pictures },
 });
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><Reader chat={chat} /></StrictMode>);

@@ -103,7 +103,9 @@ class ChatSession:
                 raise frame
             if frame is LEFT:
                 return
-            self._view.show(frame)
+            # What the model still said until it heard of the stop would begin a new line behind it.
+            if self._stopping is None or frame.event not in {"text", "thinking"}:
+                self._view.show(frame)
             if frame.event == "done":
                 return
             if frame.event == "approval_request":

@@ -37,12 +37,14 @@ PIECE = 16_384
 
 @dataclass(frozen=True, slots=True)
 class SeededTurn:
-    """A message of the user with its files, and the answer ("": none)."""
+    """A message of the user with its files, and the answer ("": none). `at` is when it was sent, in Unix
+    milliseconds; None: when the session was made."""
 
     id: str
     input: str
     answer: str
     attachments: tuple[Attached, ...] = ()
+    at: int | None = None
 
 
 async def seed_session(
@@ -123,10 +125,11 @@ class _Seeding:
         self.began: dict[str, int] = {}
         self._session_id = session_id
         self._model = model
-        self._at = at
+        self._at = self._began = at
 
     def take(self, turn: SeededTurn) -> None:
         first, iterations = len(self.events) + 1, int(bool(turn.answer))
+        self._at = self._began if turn.at is None else turn.at
         self.began[turn.id] = len(self.messages)
         words = [text_block(turn.input)] if turn.input.strip() else []
         self._say(turn.id, [*map(attached_block, turn.attachments), *words])

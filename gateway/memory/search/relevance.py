@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gateway.bm25 import rarity
-from gateway.lexical import is_cjk, query_tokens, tokens
+from gateway.lexical import indexed, is_unspaced, query_tokens, tokens
 from gateway.memory.passages import passages
 from gateway.storage.memories import Match, Passage
 
@@ -75,7 +75,7 @@ def filter_relevant(
 
 
 def _weight(token: str, asking: set[str]) -> float:
-    if not is_cjk(token):
+    if not is_unspaced(token):
         return _WORD_WEIGHT
     if len(token) == 1:
         return _SINGLE_WEIGHT
@@ -87,7 +87,7 @@ def best_passage(terms: QueryTerms, content: str) -> Passage | None:
     """The passage of a long content that matches the query best; None: it is not long."""
 
     def matched(passage: Passage) -> float:
-        words = {*tokens(content[passage.begin : passage.end]), *tokens(" ".join(passage.headings))}
+        words = {*indexed(content[passage.begin : passage.end]), *indexed(" ".join(passage.headings))}
         return sum(weight for word, weight in terms.weights.items() if word in words)
 
     return max(passages(content), key=matched, default=None)
@@ -103,13 +103,13 @@ def _located(terms: QueryTerms, match: Match) -> Match:
 def parts_of(terms: QueryTerms) -> list[str]:
     """The words of a query that may be parts of longer ones: bulb of smartbulb. Chinese needs none, since
     each of its characters and pairs is a token."""
-    return [word for word in terms.words if len(word) >= MIN_PART and not is_cjk(word)][:MAX_PARTS]
+    return [word for word in terms.words if len(word) >= MIN_PART and not is_unspaced(word)][:MAX_PARTS]
 
 
 def _matched_terms(terms: QueryTerms, match: Match, parts: Sequence[str]) -> set[str]:
     row, passage = match.row, match.passage
     read = row.content[passage.begin : passage.end] if passage else row.content
     names = (*(passage.headings if passage else ()), row.summary, *row.tags, row.skill, row.reference)
-    has = set(tokens("\n".join((read, *filter(None, names)))))
+    has = set(indexed("\n".join((read, *filter(None, names)))))
     longer = {part for part in parts if any(word.startswith(part) or word.endswith(part) for word in has)}
     return (terms.weights.keys() & has) | longer

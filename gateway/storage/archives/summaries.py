@@ -41,6 +41,7 @@ def _carried(*, any_role: bool) -> Prepared:
     statement = ALL.where(
         summaries.c.owner == bindparam("owner"),
         summaries.c.session_id != _ID,
+        sessions.c.is_temporary.is_not(True),
         summaries.c.project_id.is_not_distinct_from(_of_this_session(_here.c.project_id)),
         or_(same_role, summaries.c.project_id.is_not(None)) if any_role else same_role,
     )
@@ -66,6 +67,7 @@ DUE = Prepared(
     .where(
         sessions.c.updated_at < bindparam("idle_before"),
         heads.c.position > func.coalesce(summaries.c.to_position, 0),
+        sessions.c.is_temporary.is_not(True),
         not_(BUSY),
     )
     .order_by(sessions.c.updated_at)

@@ -95,9 +95,10 @@ class ArtifactReader(Protocol):
         before: tuple[int, str] | None = None,
         session_id: str | None = None,
         turn_id: str | None = None,
+        kind: Kind | None = None,
     ) -> Sequence[ArtifactRow]:
         """The newest first by (created_at, ref), strictly before that pair: all of the owner's, those that a
-        session uses, or those that a turn made."""
+        session uses, those that a turn made, or those of a kind."""
         ...
 
     async def path_of(self, owner: str, sha256: str) -> str | None:
@@ -110,6 +111,10 @@ class ArtifactReader(Protocol):
 
     async def used(self, session_id: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
         """Those of `refs` that the session uses, whose owner was checked before."""
+        ...
+
+    async def used_in(self, owner: str, refs: Collection[str]) -> Mapping[str, str]:
+        """The last used of the owner's sessions that use each of `refs`; without those that none uses."""
         ...
 
     async def space_used(self, owner: str) -> SpaceUsed:

@@ -17,6 +17,7 @@ class SqlArtifacts(Store):
     path_of = reads(statements.path_of, snapshot=False)
     those = reads(statements.those)
     used = reads(statements.used)
+    used_in = reads(uses.used_in)
     summarise = writes(statements.summarise)
     delete = writes(statements.delete)
     space_used = reads(totals.space_used, snapshot=False)

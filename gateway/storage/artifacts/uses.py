@@ -1,6 +1,6 @@
 """Sessions that refer to an artifact, in SQL: functions that are parts of transactions."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select
 
@@ -35,6 +35,17 @@ USED = Prepared(
     .join(artifact_uses, IS_OF)
     .where(_OF_SESSION, artifact_uses.c.ref == bindparam("ref"))
 )
+NEWEST = Prepared(
+    select(artifact_uses.c.session_id)
+    .join(sessions, sessions.c.id == artifact_uses.c.session_id)
+    .where(
+        artifact_uses.c.owner == bindparam("owner"),
+        artifact_uses.c.ref == bindparam("ref"),
+        sessions.c.owner == bindparam("owner"),
+    )
+    .order_by(sessions.c.updated_at.desc(), sessions.c.id)
+    .limit(1)
+)
 ALL_REFS = Prepared(
     select(artifacts.c.ref).join(artifact_uses, IS_OF).where(_OF_SESSION).order_by(artifacts.c.ref)
 )
@@ -43,6 +54,11 @@ ALL_REFS = Prepared(
 def use(connection: Connection, owner: str, session_id: str, refs: Collection[str]) -> None:
     for ref in refs:
         USE.run(connection, owner=owner, session_id=session_id, ref=ref)
+
+
+def used_in(connection: Connection, owner: str, refs: Collection[str]) -> Mapping[str, str]:
+    found = ((ref, NEWEST.value(connection, owner=owner, ref=ref)) for ref in set(refs))
+    return {ref: session_id for ref, session_id in found if session_id is not None}
 
 
 def forget(connection: Connection, owner: str, ref: str) -> None:

@@ -5,7 +5,7 @@ behind. Several processes may use one store at the same time (the gateway, an MC
 invariants among memories are checked in the transaction that writes.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from gateway.storage.memories import (
@@ -96,6 +96,16 @@ class MemorySearch(Protocol):
         audience and `which` are applied before the ranking: what is outside of them hides nothing. Of a
         document and a stored memory with the same skill, type and reference the newer is there, a tie goes
         to the document."""
+        ...
+
+    async def completions(self, viewer: Viewer, beginning: str, which: Filter, *, most: int) -> Sequence[str]:
+        """At most `most` words of the viewer's memories that begin so, the commonest first, for `match`; none
+        of those that are encrypted."""
+        ...
+
+    async def reindex(self, limit: int, index: Callable[[MemoryRow], Sequence[Indexed]]) -> bool:
+        """Indexes `limit` memories anew that an earlier version has indexed, as `index` says; whether there
+        may be more. They are found all the time."""
         ...
 
     async def containing(

@@ -164,6 +164,9 @@ class EncryptedMemories(SqlMemories):
             await self._scrub()
         return done
 
+    def _opened(self, row: MemoryRow) -> MemoryRow:
+        return self._cipher.opened(row)
+
     def _stored(self, change: Change) -> Change:
         row = change.row
         if not self._encrypts:

@@ -154,6 +154,9 @@ class BlindTerms(Terms):
         plain = super().made(partition, words)
         return plain if partition in _OPEN else self._blind(partition, words) + plain
 
+    def is_readable(self, partition: str) -> bool:
+        return partition in _OPEN
+
     def written(self, passage: Passage, entry: int, partitions: Sequence[str]) -> str:
         """Encrypted: it has headings."""
         text = super().written(passage, entry, partitions)

@@ -41,6 +41,13 @@ class Words(Protocol):
         none."""
         ...
 
+    def completions(
+        self, connection: Connection, partitions: Sequence[str], beginning: str, most: int
+    ) -> list[str]:
+        """At most `most` words of memories in `partitions` that begin so, the commonest first; none of those
+        that are encrypted."""
+        ...
+
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """Of which passage each of these entries is; None: of a whole memory, or of none."""
         ...

@@ -167,6 +167,12 @@ def match(
     return ()
 
 
+def completions(
+    connection: Connection, index: Words, viewer: Viewer, beginning: str, which: Filter, *, most: int
+) -> Sequence[str]:
+    return index.completions(connection, partitions(viewer, which), beginning, most)
+
+
 def versions(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
     c = memory_versions.c
     statement = (

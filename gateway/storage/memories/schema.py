@@ -203,6 +203,13 @@ held_users = Table(
     Column("user_id", Text, primary_key=True, nullable=False),
 )
 
+# How far memories have been indexed anew that an earlier version indexed: one row, until all have been.
+memory_reindexing = Table(
+    "memory_reindexing",
+    metadata,
+    Column("after", NUMBER, primary_key=True, nullable=False, autoincrement=False),
+)
+
 # The key of encrypted memories, itself encrypted with one of the operator's: one row, named `memories`.
 memory_keys = Table(
     "memory_keys",

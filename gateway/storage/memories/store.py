@@ -1,6 +1,6 @@
 """The memories of all users, in a database that several processes use."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from gateway.storage.database import OwnerLock, Store, reads, writes
 from gateway.storage.memories import (
@@ -14,6 +14,7 @@ from gateway.storage.memories import (
     persons,
     profiles,
     reading,
+    reindexing,
     writing,
 )
 from gateway.storage.memories import vectors as embedded
@@ -71,6 +72,27 @@ class SqlMemories(Store):
         return await self.database.read(
             lambda connection: reading.match(connection, self._words, viewer, words, which, limit=limit)
         )
+
+    async def completions(self, viewer: Viewer, beginning: str, which: Filter, *, most: int) -> Sequence[str]:
+        """Words of the viewer's memories that begin so."""
+        return await self.database.read(
+            lambda connection: reading.completions(
+                connection, self._words, viewer, beginning, which, most=most
+            ),
+            snapshot=False,
+        )
+
+    async def reindex(self, limit: int, index: Callable[[MemoryRow], Sequence[Indexed]]) -> bool:
+        """Indexes some memories anew that an earlier version has indexed; whether there may be more."""
+        return await self.database.write(
+            lambda connection: reindexing.reindex(
+                connection, self._words, limit, lambda row: index(self._opened(row))
+            )
+        )
+
+    def _opened(self, row: MemoryRow) -> MemoryRow:
+        """The row with its words, which are here as they are stored."""
+        return row
 
     async def located(self, viewer: Viewer, passages: Mapping[str, int]) -> Sequence[Match]:
         """Those memories of `passages` that the viewer sees, each with its passage of that number."""

@@ -27,6 +27,7 @@ ALWAYS = 3
 PASSAGES = 4096
 """Numbers of passages that one memory has: its content of 200,000 characters makes some 3,000 at the most."""
 
+_MARK = 12  # characters
 _WORD = re.compile("[0-9a-z\u0080-\ud7ff\ue000-\U0010ffff]+")
 
 
@@ -37,7 +38,12 @@ def entry_of(number: int, passage: int) -> int:
 
 def mark_of(partition: str) -> str:
     """What each term of it begins with."""
-    return hashlib.sha256(partition.encode()).hexdigest()[:12]
+    return hashlib.sha256(partition.encode()).hexdigest()[:_MARK]
+
+
+def word_of(term: str) -> str:
+    """The word of a readable term."""
+    return term[_MARK:]
 
 
 def kept(words: Sequence[str]) -> list[str]:
@@ -56,6 +62,17 @@ class Terms:
     def sought(self, partition: str, words: Sequence[str]) -> list[str]:
         """The terms that are looked for there."""
         return self.made(partition, words)
+
+    def is_readable(self, _partition: str) -> bool:
+        """Whether the words of that partition can be read in its terms."""
+        return True
+
+    def beginning(self, partition: str, word: str) -> tuple[str, str] | None:
+        """Between which terms those words of a partition lie that begin so; None: that cannot be told."""
+        if not (_WORD.fullmatch(word) and self.is_readable(partition)):
+            return None
+        first = mark_of(partition) + word
+        return first, first + "\U0010ffff"
 
     def queried(self, partitions: Sequence[str], words: Sequence[str]) -> list[str]:
         """The terms that a query of these words looks for."""

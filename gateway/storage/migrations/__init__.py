@@ -42,7 +42,7 @@ SESSIONS = Chain("versions", HEAD, "0009")
 MOVING = "moving"
 """In place of a revision: the database is being filled from another one (storage/moving/)."""
 
-MEMORY_HEAD = "0008"
+MEMORY_HEAD = "0009"
 """The newest revision of the memories, in memory/."""
 MEMORIES = Chain("memory", MEMORY_HEAD, "0005", "memory_version", "memories")
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import BigInteger, Connection, Double, Subquery, column, text
 
 from gateway.storage.memories import Indexed, Passage
-from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, mark_of, split
+from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, mark_of, split, word_of
 from gateway.storage.postgres.connections import raw_of
 
 # As FTS5 has them: sqlite.org/fts5.html#the_bm25_function.
@@ -46,6 +46,10 @@ KNOWN = """
         FROM (SELECT length FROM memory_postings AS p WHERE p.term = asked.term LIMIT %s) AS counted
     ) AS known
     WHERE known.entries > 0
+"""
+BEGUN = """
+    SELECT term FROM memory_postings WHERE term >= %s AND term <= %s
+    GROUP BY term ORDER BY count(*) DESC, term LIMIT %s
 """
 # Term by term: a planner that knows nothing of the table yet would rather read all of it.
 FOUND = text("""
@@ -119,6 +123,17 @@ class PostingWords:
         weights = {term: _weight(entries, each.entries) for term, each in known.items()}
         asked = split({term: each.entries for term, each in known.items()}, terms)
         return [_having({term: weights[term] for term in some}, length / entries) for some in asked if some]
+
+    def completions(
+        self, connection: Connection, partitions: Sequence[str], beginning: str, most: int
+    ) -> list[str]:
+        """The commonest words in these partitions that begin so."""
+        found: dict[str, None] = {}
+        for partition in partitions:
+            if (ends := self._terms.beginning(partition, beginning)) is not None:
+                rows = raw_of(connection).execute(BEGUN, (*ends, most)).fetchall()
+                found |= {word_of(term): None for (term,) in rows}
+        return list(found)[:most]
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """The passage of each index entry; None for a whole memory."""

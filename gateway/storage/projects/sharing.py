@@ -16,7 +16,7 @@ from gateway.storage.turns import TurnRow
 
 _ID = sessions.c.id == bindparam("session_id")
 PLACE = Prepared(
-    select(sessions.c.project_id, sessions.c.shared, heads.c.head)
+    select(sessions.c.project_id, sessions.c.shared, heads.c.head, sessions.c.is_temporary)
     .join_from(sessions, heads, heads.c.session_id == sessions.c.id)
     .where(_ID, sessions.c.owner == bindparam("owner"))
 )
@@ -44,7 +44,9 @@ def share(
     row = PLACE.one(connection, session_id=session_id, owner=owner)
     if row is None:
         raise no_session(session_id)
-    before, was_shared, head = row
+    before, was_shared, head, is_temporary = row
+    if is_temporary and shared not in {None, "none"}:
+        raise Conflict("A temporary session is shared with nobody.", code="session_is_temporary")
     is_moved = project_id is not None and (project_id or None) != before
     if is_moved and project_id:
         _check_writes(connection, project_id, owner)

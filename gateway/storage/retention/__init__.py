@@ -35,7 +35,8 @@ class SessionDays(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class RetainedSession:
     """A session as retention looks at it: last used at `updated_at`, with its own days. `is_archived`: there
-    are no rows to move; `is_held`: there is a legal hold on it, or its owner."""
+    are no rows to move; `is_held`: there is a legal hold on it, or its owner; `is_temporary`: it ends
+    soon."""
 
     id: str
     owner: str
@@ -44,6 +45,7 @@ class RetainedSession:
     delete_days: int | None
     is_archived: bool
     is_held: bool
+    is_temporary: bool = False
 
 
 class Retention(Protocol):

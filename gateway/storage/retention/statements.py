@@ -30,7 +30,10 @@ _archived = (
 _is_archived: ColumnElement[bool] = heads.c.head <= _archived
 _is_held = or_(user_is_held(_s.owner), session_is_held(_s.id))
 IDLE = Prepared(
-    select(_s.id, _s.owner, _s.updated_at, _s.archive_days, _s.delete_days, _is_archived, _is_held)
+    select(
+        *(_s.id, _s.owner, _s.updated_at, _s.archive_days, _s.delete_days),
+        *(_is_archived, _is_held, _s.is_temporary),
+    )
     .join_from(sessions, heads, OF_SESSION)
     .where(_s.id > bindparam("after"), _s.updated_at < bindparam("before"), not_(BUSY))
     .order_by(_s.id)
@@ -56,8 +59,8 @@ def set_session(connection: Connection, session_id: str, owner: str, days: Sessi
 def idle(connection: Connection, *, before: int, after: str, limit: int) -> Sequence[RetainedSession]:
     found = IDLE.all(connection, before=before, after=after, most=limit)
     return [
-        RetainedSession(id_, owner, used, archive, erase, bool(archived), bool(held))
-        for id_, owner, used, archive, erase, archived, held in found
+        RetainedSession(id_, owner, used, archive, erase, bool(archived), bool(held), bool(temporary))
+        for id_, owner, used, archive, erase, archived, held, temporary in found
     ]
 
 

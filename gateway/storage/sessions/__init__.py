@@ -28,7 +28,7 @@ class SessionRow:
     `pinned_at` and `archived_at` are when its owner did so, `title_by` who gave it its title: None where that
     is the beginning of its first message. `status` is that of its open turn; None: it has none. `shared` is
     what the members of its project may do with it; None: nothing. `archive_days` and `delete_days` are its
-    own retention."""
+    own retention. One that `is_temporary` is in no list, nothing is learned from it, and it ends soon."""
 
     id: str
     owner: str
@@ -46,6 +46,7 @@ class SessionRow:
     delete_days: int | None = None
     status: OpenStatus | None = None
     shared: Shared | None = None
+    is_temporary: bool = False
 
     @property
     def pinned(self) -> bool:
@@ -109,6 +110,7 @@ class SessionDirectory(Protocol):
         project_id: str | None = None,
         role_id: str | None = None,
         instructions: str | None = None,
+        is_temporary: bool = False,
         quota: int | None = None,
     ) -> SessionRow:
         """With `instructions` for its first turn. Raises errors.Conflict when the id is taken, by whomever;
@@ -142,13 +144,15 @@ class SessionDirectory(Protocol):
         archived: bool | None = None,
         order: Order = "updated",
         project_id: str | None = None,
+        temporary: bool = False,
         whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """Those that `whose` names; None: the owner's, and of a project all that they see. Newest first by
-        the time that `order` names and the id, strictly before that pair. Only those that are `pinned`, or
-        `archived`, or are not, unless that is None. With `query` only sessions that have all its words in one
-        turn or in the title: English and Chinese, in any inflection or script. One without words finds
-        nothing; a turn is found a moment after its end (see `Search`)."""
+        """Those that `whose` names, with `temporary` also such; `whose` None: the owner's, and of a project
+        all that they see. Newest first by the time that `order` names and the id, strictly before that pair.
+        Only those that are `pinned`, or `archived`, or are not, unless that is None. With `query` only
+        sessions that have all its words in one turn or in the title: English and Chinese, in any inflection
+        or script. One without words finds nothing; a turn is found a moment after its end (see
+        `Search`)."""
         ...
 
     async def change(
@@ -173,7 +177,8 @@ class SessionDirectory(Protocol):
 
         Raises:
             errors.NotFound: (session_not_found); (project_not_found) they may not write in that project.
-            errors.Conflict: (session_in_no_project) to be shared, it has to be in a project.
+            errors.Conflict: (session_in_no_project) to be shared, it has to be in a project;
+                (session_is_temporary) a temporary one is shared with nobody.
             errors.TurnInProgress: a turn runs or waits, with what its owner alone may see.
         """
         ...
@@ -313,6 +318,19 @@ class Search(Protocol):
     async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
         """Where the words stand in sessions that `Sessions.list` found by the query. Sessions that are not
         the owner's, or gone by now, are left out."""
+        ...
+
+
+class FormerWords(Protocol):
+    """Words by which sessions are found, as an earlier version of the gateway made them."""
+
+    async def sessions(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """Ids of at most `limit` sessions with such words, behind that one in an order of the engine."""
+        ...
+
+    async def renew(self, session_id: str, *, pause: float = 0) -> None:
+        """Makes the words of a session anew, some turns in a transaction, with so many seconds between two of
+        them. It is found all the time; nothing happens to one that is gone."""
         ...
 
 

@@ -32,8 +32,11 @@ def _no_nul(text: str) -> str:
     return text
 
 
+_WITHOUT_JOINERS = str.maketrans("", "", "\u200c\u200d")
+
+
 def _printable(text: str) -> str:
-    if not text.isprintable():
+    if not text.translate(_WITHOUT_JOINERS).isprintable():
         raise ValueError("must be one line that can be printed")
     return text
 

@@ -39,6 +39,7 @@ BEGIN = Prepared(
     update(sessions)
     .where(sessions.c.id == _ID, sessions.c.learned_to.is_(None))
     .where(func.coalesce(sessions.c.role_id, literal_column("''")) != BESIDE)
+    .where(sessions.c.is_temporary.is_not(True))
     .values(learned_to=func.coalesce(_before, _archived, literal_column("0")))
 )
 LEARNED_TO = Prepared(select(sessions.c.learned_to).where(sessions.c.id == _ID))

@@ -1,7 +1,8 @@
 """Search of sessions by their messages: words that `gateway.lexical` made, in an index of the engine.
 
 The index has the distinct words of each turn (the user's message and the answers), and those of the
-session's title.
+session's title. Rows that an earlier rule made are made anew in the background (`former_words.py`), and are
+searched until then.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from typing import Protocol
 from sqlalchemy import Connection, Select, bindparam, select, update
 
 from gateway.errors import ArchiveDamaged
-from gateway.lexical import is_cjk, query_tokens, tokens
+from gateway.lexical import Sought, indexed, sought
 from gateway.storage.database import Database, Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import heads, sessions, turns
@@ -86,12 +87,12 @@ class TurnWords(IndexedWords, Protocol):
     """The words of each turn and of the titles, as an engine keeps them. All methods are parts of
     transactions; a writer of a session's words has locked its row."""
 
-    def found(self, owners: Sequence[str], words: Sequence[str]) -> Select[tuple[str]]:
+    def found(self, owners: Sequence[str], words: Sequence[Sought]) -> Select[tuple[str]]:
         """The ids of the owners' sessions that have all of `words` in one turn or in their title."""
         ...
 
     def newest_turns(
-        self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
+        self, connection: Connection, owner: str, words: Sequence[Sought], session_ids: Sequence[str]
     ) -> dict[str, int]:
         """The newest turn of each of these sessions, of the owner's, that has all of `words`: its place among
         those that were indexed, from 1; 0: they are in the title."""
@@ -157,7 +158,7 @@ class SqlSearch:
 
     def words(self, title: str) -> set[str]:
         """The search tokens of a title."""
-        return set(tokens(title))
+        return set(indexed(title))
 
     async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
         """The newest passage with the words of `query` in each of these sessions of the owner, by session
@@ -188,13 +189,14 @@ class SqlSearch:
         await asyncio.to_thread(fresh.take_inputs)
         while fresh.position < fresh.last:
             until = fresh.next_until()
-            messages = await self._messages(session_id, fresh.position, until)
+            messages = await self.messages(session_id, fresh.position, until)
             if not await asyncio.to_thread(fresh.take, messages):
                 break
             fresh.position = until
         return fresh
 
-    async def _messages(self, session_id: str, after: int, until: int) -> Sequence[StoredMessage]:
+    async def messages(self, session_id: str, after: int, until: int) -> Sequence[StoredMessage]:
+        """Those behind one position, up to another one; of a damaged archive none."""
         part = await self._database.read(
             lambda connection: range_of(connection, session_id, after, until), snapshot=False
         )
@@ -215,13 +217,13 @@ class SqlSearch:
         await self._database.write(work)
 
 
-def _lacking(hits: Sequence[TextMatch], words: Sequence[str]) -> list[TextMatch]:
+def _lacking(hits: Sequence[TextMatch], words: Sequence[Sought]) -> list[TextMatch]:
     """Those whose answers are to be read, of those that there was time to look at."""
     ends = time.monotonic() + READING_TIME
     return [hit for hit in hits if time.monotonic() < ends and hit.lacks(words)]
 
 
-def _found(hits: Sequence[TextMatch], words: Sequence[str]) -> dict[str, MatchedText]:
+def _found(hits: Sequence[TextMatch], words: Sequence[Sought]) -> dict[str, MatchedText]:
     """Those that there was no time for have no text."""
     ends = time.monotonic() + READING_TIME
     return {hit.session_id: hit.found(words, read=time.monotonic() < ends) for hit in hits}
@@ -282,12 +284,9 @@ def put(connection: Connection, index: TurnWords, fresh: Fresh) -> None:
     count(connection, fresh.session_id)
 
 
-def words_of_query(query: str) -> list[str]:
-    """The words that a row must have, all of them. A single character of a Chinese word adds nothing to
-    it."""
-    words = query_tokens(query)
-    pairs = "".join(word for word in words if len(word) == 2 and is_cjk(word))
-    return [word for word in words if not (len(word) == 1 and word in pairs)][:QUERY_WORDS]
+def words_of_query(query: str) -> list[Sought]:
+    """The words that a row must have, all of them; the last one counts from its beginning."""
+    return sought(query)[:QUERY_WORDS]
 
 
 def mark_of(owner: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from gateway.lexical import MAX_WORD, beginnings, places
+from gateway.lexical import MAX_WORD, Sought, beginnings, places
 from gateway.storage.sessions import MarkedText
 
 LENGTH = 160
@@ -32,7 +32,7 @@ _MARKS = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{0,2000}\)")
 
-Hits = Sequence[tuple[int, int, str]]
+Hits = Sequence[tuple[int, int, int]]
 
 
 class _Passage(NamedTuple):
@@ -43,40 +43,39 @@ class _Passage(NamedTuple):
     is_last: bool
 
 
-def excerpt(texts: Sequence[str], words: Sequence[str]) -> list[MarkedText] | None:
+def excerpt(texts: Sequence[str], words: Sequence[Sought]) -> list[MarkedText] | None:
     """The part of the texts in which most of `words` stand near each other, the first of several; None when
     none of them is there. On one line, with an ellipsis where it was cut. Of long texts only what surrounds
     the first of the words is read."""
-    wanted = frozenset(words)
     most, best = 0, None
-    for passage in _passages(texts, wanted):
-        hits = places(passage.line, wanted)[:MAX_PLACES]
+    for passage in _passages(texts, words):
+        hits = places(passage.line, words)[:MAX_PLACES]
         for index, hit in enumerate(hits):
             near = takewhile(lambda other: other[1] <= hit[0] + LENGTH - BEFORE, hits[index:])  # noqa: B023
             if (count := max(len({word for _, _, word in near}), 1)) > most:
                 most, best = count, (passage, hits, hit)
-        if most == len(wanted):
+        if most == len(words):
             break
     return _cut(*best) if best is not None else None
 
 
-def has_all(texts: Sequence[str], words: Sequence[str]) -> bool:
+def has_all(texts: Sequence[str], words: Sequence[Sought]) -> bool:
     """Whether all of `words` are in what `excerpt` reads of the texts."""
-    missing = set(words)
-    for passage in _passages(texts, frozenset(words)):
-        missing.difference_update(word for _, _, word in places(passage.line, missing))
+    missing = set(range(len(words)))
+    for passage in _passages(texts, words):
+        missing.difference_update(word for _, _, word in places(passage.line, words))
         if not missing:
             return True
     return False
 
 
-def marked(text: str, words: Sequence[str]) -> list[MarkedText] | None:
+def marked(text: str, words: Sequence[Sought]) -> list[MarkedText] | None:
     """All of `text`; None when none of `words` is in it."""
-    hits = places(text, frozenset(words))
+    hits = places(text, words)
     return _marked_texts(text, 0, len(text), hits) if hits else None
 
 
-def _passages(texts: Sequence[str], wanted: frozenset[str]) -> Iterator[_Passage]:
+def _passages(texts: Sequence[str], wanted: Sequence[Sought]) -> Iterator[_Passage]:
     left = MAX_READ
     for text in texts:
         end = 0
@@ -106,7 +105,7 @@ def _passage(text: str, begin: int, end: int) -> _Passage:
     return _Passage(" ".join(_LINK.sub(r"\1", plain).split()), begin == 0, end >= len(text))
 
 
-def _cut(passage: _Passage, hits: Hits, first: tuple[int, int, str]) -> list[MarkedText]:
+def _cut(passage: _Passage, hits: Hits, first: tuple[int, int, int]) -> list[MarkedText]:
     """The part of the passage around the first of its words."""
     line = passage.line
     start = max(first[0] - BEFORE, 0)

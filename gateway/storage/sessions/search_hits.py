@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import orjson
 from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, select
 
+from gateway.lexical import Sought
 from gateway.messages import texts_of
 from gateway.storage.database import Prepared
 from gateway.storage.messages import StoredMessage
@@ -64,11 +65,11 @@ class TextMatch:
             *(text for each in mine if each.role == "assistant" for text in texts_of(each)),
         ]
 
-    def lacks(self, words: Sequence[str]) -> bool:
+    def lacks(self, words: Sequence[Sought]) -> bool:
         """Whether one of `words` is not in the message, so that the answers may have it."""
         return self.after is not None and not has_all(self.texts, words)
 
-    def found(self, words: Sequence[str], *, read: bool = True) -> MatchedText:
+    def found(self, words: Sequence[Sought], *, read: bool = True) -> MatchedText:
         """Where the words stand; without `read` the title alone is looked at."""
         text = excerpt(self.texts, words) if read else None
         return MatchedText(marked(self.title or "", words), self.turn_id, text)

@@ -8,7 +8,7 @@ from gateway.errors import Conflict, SessionIdTaken
 from gateway.storage.database import Prepared
 from gateway.storage.projects.access import may_write
 from gateway.storage.refusals import no_session
-from gateway.storage.row_codec import Rows
+from gateway.storage.row_codec import FLAG, Rows
 from gateway.storage.schema import WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.purges import free_id
@@ -39,6 +39,7 @@ STATE = Prepared(
         sessions.c.instructions,
         sessions.c.created_at,
         sessions.c.shared,
+        sessions.c.is_temporary,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
@@ -53,7 +54,12 @@ _status = case(
     (and_(_asks_client.exists(), ~_asks_person.exists()), literal_column("'awaiting_tool_result'", Text)),
     else_=literal_column("'awaiting_approval'", Text),
 )
-ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _active, "status": _status})
+ROWS = Rows(
+    SessionRow,
+    sessions,
+    {"head": heads.c.head, "active_branch": _active, "status": _status},
+    is_temporary=FLAG,
+)
 
 
 class Entered(NamedTuple):
@@ -74,6 +80,7 @@ class Entered(NamedTuple):
     instructions: str | None = None
     made_at: int = 0
     shared: str | None = None
+    is_temporary: bool | None = None
     host: str | None = None
 
 

@@ -40,11 +40,12 @@ def newest(
     before: tuple[int, str] | None,
     order: Order = "updated",
     project_id: str | None = None,
+    temporary: bool = False,
     whose: Whose | None = None,
     **only: bool | None,
 ) -> list[SessionRow]:
     """Those that `whose` names as the owner sees them, newest first; of those that were `found` if given.
-    `only`: by `pinned` and `archived`."""
+    `only`: by `pinned` and `archived`; with `temporary` also those."""
     place = (sessions.c[f"{order}_at"], sessions.c.id)
     whose = whose or ("mine" if project_id is None else "all")
     is_own, is_shared = sessions.c.owner == owner, exists().where(SHARED_WITH)
@@ -54,6 +55,8 @@ def newest(
         chosen = chosen.params(user_id=owner)
     if project_id is not None:
         chosen = chosen.where(sessions.c.project_id == project_id)
+    if not temporary:
+        chosen = chosen.where(sessions.c.is_temporary.is_not(True))
     for name, wanted in only.items():
         if wanted is not None:
             since = sessions.c[f"{name}_at"]

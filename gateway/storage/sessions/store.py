@@ -143,12 +143,13 @@ class SqlSessions(SqlTranscripts):
         project_id: str | None = None,
         role_id: str | None = None,
         instructions: str | None = None,
+        is_temporary: bool = False,
         quota: int | None = None,
     ) -> SessionRow:
         """Creates a session and indexes its title. Raises errors.Conflict when the id is taken,
         errors.SessionsFull beyond the `quota`."""
         row = SessionRow(session_id, owner, title, at, at, 0, project_id, role_id)
-        row = replace(row, title_by="user" if title else None)
+        row = replace(row, title_by="user" if title else None, is_temporary=is_temporary)
         words = await asyncio.to_thread(self._index.words, title) if title else None
 
         def work(connection: Connection) -> SessionRow:
@@ -241,9 +242,10 @@ class SqlSessions(SqlTranscripts):
         archived: bool | None = None,
         order: Order = "updated",
         project_id: str | None = None,
+        temporary: bool = False,
         whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """The owner's sessions, or those of others that `whose` names too, newest first, at most `limit`,
+        """The owner's sessions, or also those of others that `whose` names, newest first, at most `limit`,
         strictly before the pair `before`; with `query` those that have all its words in one turn or in the
         title."""
 
@@ -263,6 +265,7 @@ class SqlSessions(SqlTranscripts):
                 pinned=pinned,
                 archived=archived,
                 project_id=project_id,
+                temporary=temporary,
                 whose=whose,
             )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gateway.lexical import tokens
+from gateway.lexical import indexed
 from gateway.messages import texts_of
 from gateway.storage.messages import StoredMessage
 
@@ -41,8 +41,8 @@ class Fresh:
         return min(self.position + MESSAGE_BATCH, self.last)
 
     def take_inputs(self) -> None:
-        self.title_words = set(tokens(self.title or ""))
-        self.words = {turn_id: set(tokens(inputs)) for turn_id, inputs in self.inputs}
+        self.title_words = set(indexed(self.title or ""))
+        self.words = {turn_id: set(indexed(inputs)) for turn_id, inputs in self.inputs}
 
     def take(self, messages: Sequence[StoredMessage]) -> bool:
         """Takes the words of what was answered; False when a message is of a turn that comes later."""
@@ -52,7 +52,7 @@ class Fresh:
                 return False
             if words is not None and stored.message.role == "assistant":
                 for text in texts_of(stored.message):
-                    words.update(tokens(text))
+                    words.update(indexed(text))
             self.position = stored.position
         return True
 

@@ -13,7 +13,7 @@ import orjson
 from sqlalchemy import Connection, Float, Integer, Subquery, column, text
 
 from gateway.storage.memories import Indexed, Passage
-from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, split
+from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, split, word_of
 from gateway.storage.sqlite.sqlite_file import raw_of
 
 PUT = "INSERT INTO memory_words (rowid, words, passage) VALUES (?, ?, ?)"
@@ -23,6 +23,9 @@ MERGE = "INSERT INTO memory_words (memory_words) VALUES ('optimize')"
 KNOWN = """
     SELECT term, doc FROM memory_words_known
     WHERE term IN (SELECT value FROM json_each(?))
+"""
+BEGUN = """
+    SELECT term FROM memory_words_known WHERE term >= ? AND term <= ? ORDER BY doc DESC, term LIMIT ?
 """
 PASSAGE = "SELECT rowid, passage FROM memory_words WHERE rowid IN (SELECT value FROM json_each(?))"
 # FTS5's better ranks are smaller. Of a group with one maximum, SQLite takes the other columns of its row.
@@ -73,6 +76,17 @@ class Fts5Words:
         terms = self._terms.queried(partitions, words)
         known = dict(raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall())
         return [_having(some) for some in split(known, terms) if some]
+
+    def completions(
+        self, connection: Connection, partitions: Sequence[str], beginning: str, most: int
+    ) -> list[str]:
+        """The commonest words in these partitions that begin so."""
+        found: dict[str, None] = {}
+        for partition in partitions:
+            if (ends := self._terms.beginning(partition, beginning)) is not None:
+                rows = raw_of(connection).execute(BEGUN, (*ends, most)).fetchall()
+                found |= {word_of(term): None for (term,) in rows}
+        return list(found)[:most]
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """The passage of each index entry; None for a whole memory."""

@@ -5,14 +5,19 @@ number above, the turn's below, 0 for the title. So the rows of a session lie to
 session without a look-up.
 
     search_index     rowid = number << TURN_BITS | turn; words
+    search_former    the same of versions before, until they are made anew
     search_sessions  number, session_id, turns: indexed so far, position: of the last message indexed
+
+The index of beginnings of two letters costs two per cent of room: without it a query of two letters has to
+join the rows of all words that begin so, which takes ten times as long.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, Select, Text, column, select, text
 
+from gateway.lexical import Sought
 from gateway.storage.sessions.search import mark_of
 from gateway.storage.sessions.unindexed import Fresh
 from gateway.storage.sqlite.sqlite_file import raw_of
@@ -25,37 +30,53 @@ _TURN = (1 << TURN_BITS) - 1
 FOUND = (
     text(
         "SELECT session_id FROM search_sessions WHERE number IN"
-        " (SELECT rowid >> :bits FROM search_index WHERE search_index MATCH :words)"
+        " (SELECT rowid >> :bits FROM search_index WHERE search_index MATCH :words"
+        " UNION ALL SELECT rowid >> :bits FROM search_former WHERE search_former MATCH :words)"
     )
     .bindparams(bits=TURN_BITS)
     .columns(column("session_id", Text))
 )
 NEWEST = """
-    SELECT rowid & :turn FROM search_index WHERE search_index MATCH :words
-    AND rowid BETWEEN :number << :bits AND (:number << :bits) + :turn ORDER BY rowid DESC LIMIT 1
+    SELECT max(turn) FROM (
+        SELECT * FROM (SELECT rowid & :turn AS turn FROM search_index WHERE search_index MATCH :words
+        AND rowid BETWEEN :number << :bits AND (:number << :bits) + :turn ORDER BY rowid DESC LIMIT 1)
+        UNION ALL
+        SELECT * FROM (SELECT rowid & :turn AS turn FROM search_former WHERE search_former MATCH :words
+        AND rowid BETWEEN :number << :bits AND (:number << :bits) + :turn ORDER BY rowid DESC LIMIT 1)
+    )
 """
 KNOWN = "SELECT number, turns, position FROM search_sessions WHERE session_id = ?"
 KNOW = "INSERT INTO search_sessions (session_id, turns, position) VALUES (?, 0, 0)"
 ADVANCE = "UPDATE search_sessions SET turns = ?, position = ? WHERE number = ?"
 FORGET = "DELETE FROM search_sessions WHERE number = ?"
-HAS_ROW = "SELECT 1 FROM search_index WHERE rowid = ?"
+HAS_ROW = """
+    SELECT 1 FROM search_index WHERE rowid = :row UNION ALL SELECT 1 FROM search_former WHERE rowid = :row
+"""
 ADD_ROW = "INSERT INTO search_index (rowid, words) VALUES (?, ?)"
 REMOVE_ROWS = "DELETE FROM search_index WHERE rowid BETWEEN ? AND ?"
+REMOVE_FORMER = "DELETE FROM search_former WHERE rowid BETWEEN ? AND ?"
 REMOVE_SOME = """
-    DELETE FROM search_index
-    WHERE rowid IN (SELECT rowid FROM search_index WHERE rowid BETWEEN ? AND ? LIMIT ?)
+    DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE rowid BETWEEN ? AND ? LIMIT ?)
 """
+FORMER = """
+    SELECT session_id FROM search_sessions WHERE number > (
+        SELECT coalesce(max(number), 0) FROM search_sessions WHERE session_id = :after
+    ) AND EXISTS (
+        SELECT 1 FROM search_former WHERE rowid BETWEEN number << :bits AND (number << :bits) + :turn
+    ) ORDER BY number LIMIT :most
+"""
+ANY_FORMER = "SELECT EXISTS (SELECT 1 FROM search_former)"
 
 
 class Fts5TurnWords:
     """The `TurnWords` protocol."""
 
-    def found(self, owners: Sequence[str], words: Sequence[str]) -> Select[tuple[str]]:
+    def found(self, owners: Sequence[str], words: Sequence[Sought]) -> Select[tuple[str]]:
         """Ids of the owners' sessions with all of `words` in one turn or title, by FTS5."""
         return select(FOUND.bindparams(words=_match(owners, words)).subquery().c.session_id)
 
     def newest_turns(
-        self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
+        self, connection: Connection, owner: str, words: Sequence[Sought], session_ids: Sequence[str]
     ) -> dict[str, int]:
         """The place of the newest turn with all of `words`, by session id; 0: the title."""
         raw, turns = raw_of(connection), dict[str, int]()
@@ -63,8 +84,9 @@ class Fts5TurnWords:
             if (session := raw.execute(KNOWN, (session_id,)).fetchone()) is None:
                 continue
             given = {"words": _match([owner], words), "number": session[0], "bits": TURN_BITS, "turn": _TURN}
-            if (found := raw.execute(NEWEST, given).fetchone()) is not None:
-                turns[session_id] = found[0]
+            ((found,),) = raw.execute(NEWEST, given).fetchall()
+            if found is not None:
+                turns[session_id] = found
         return turns
 
     def indexed_to(self, connection: Connection, session_id: str) -> int | None:
@@ -77,15 +99,14 @@ class Fts5TurnWords:
         raw = raw_of(connection)
         number, _, _ = known(raw, session_id)
         row = number << TURN_BITS
-        raw.execute(REMOVE_ROWS, (row, row))
-        add_row(raw, row, owner, words)
+        _replace(raw, row, owner, words)
 
     def add(self, connection: Connection, fresh: Fresh, *, title: bool) -> None:
         """Adds the turns of `fresh`, and with `title` the words of its title if it has none yet."""
         raw = raw_of(connection)
         number, count, _ = known(raw, fresh.session_id)
         first = number << TURN_BITS
-        if title and raw.execute(HAS_ROW, (first,)).fetchone() is None:
+        if title and raw.execute(HAS_ROW, {"row": first}).fetchone() is None:
             add_row(raw, first, fresh.owner, fresh.title_words)
         for turn, words in enumerate(fresh.words.values(), count + 1):
             add_row(raw, first | turn, fresh.owner, words)
@@ -97,17 +118,64 @@ class Fts5TurnWords:
         found = raw.execute(KNOWN, (session_id,)).fetchone()
         if found is None:
             return 0
-        first = found[0] << TURN_BITS
-        removed = raw.execute(REMOVE_SOME, (first, first + _TURN, most)).rowcount
+        first, removed = found[0] << TURN_BITS, 0
+        for table in ("search_former", "search_index"):
+            some = REMOVE_SOME.format(table=table)
+            removed += raw.execute(some, (first, first + _TURN, most - removed)).rowcount
         if removed < most:
             raw.execute(FORGET, (found[0],))
         return removed
 
+    def former(self, connection: Connection, *, after: str = "", limit: int) -> list[str]:
+        """Ids of at most `limit` sessions, behind that one in an order of their own, with words of an earlier
+        rule."""
+        raw = raw_of(connection)
+        if not raw.execute(ANY_FORMER).fetchone()[0]:
+            return []
+        given = {"after": after, "bits": TURN_BITS, "turn": _TURN, "most": limit}
+        return [session_id for (session_id,) in raw.execute(FORMER, given)]
 
-def _match(owners: Sequence[str], words: Sequence[str]) -> str:
+    def indexed_turns(self, connection: Connection, session_id: str) -> int:
+        """How many turns of the session were indexed."""
+        found = raw_of(connection).execute(KNOWN, (session_id,)).fetchone()
+        return found[1] if found is not None else 0
+
+    def renew(
+        self, connection: Connection, session_id: str, owner: str, words: Mapping[int, Iterable[str]]
+    ) -> None:
+        """Puts the words of these turns, 0 for the title, in the place of what an earlier rule made."""
+        raw = raw_of(connection)
+        number, _, _ = known(raw, session_id)
+        for turn, some in words.items():
+            _replace(raw, number << TURN_BITS | turn, owner, some)
+
+    def forget_former(self, connection: Connection, session_id: str) -> None:
+        """Removes what is left of an earlier rule: of turns that are gone."""
+        raw = raw_of(connection)
+        number, _, _ = known(raw, session_id)
+        first = number << TURN_BITS
+        raw.execute(REMOVE_FORMER, (first, first + _TURN))
+
+
+def _match(owners: Sequence[str], words: Sequence[Sought]) -> str:
     """Quoted, and without quotes in them: a word is never part of the grammar."""
     any_owner = " OR ".join(f'"{mark_of(owner)}"' for owner in owners)
-    return " AND ".join([f"({any_owner})", *(f'"{word}"' for word in words)])
+    return " AND ".join([f"({any_owner})", *map(_any_form, words)])
+
+
+def _any_form(word: Sought) -> str:
+    forms = [f'"{form}"' for form in word.forms]
+    if word.beginning is not None:
+        forms.append(f'"{word.beginning}"*')
+    if word.parts:
+        forms.append("({})".format(" AND ".join(f'"{part}"' for part in word.parts)))
+    return "({})".format(" OR ".join(forms))
+
+
+def _replace(raw: sqlite3.Connection, row: int, owner: str, words: Iterable[str]) -> None:
+    raw.execute(REMOVE_ROWS, (row, row))
+    raw.execute(REMOVE_FORMER, (row, row))
+    add_row(raw, row, owner, words)
 
 
 def known(raw: sqlite3.Connection, session_id: str) -> tuple[int, int, int]:

@@ -42,8 +42,8 @@ READER_PRAGMAS = """
 """
 # Deleted words stay in older parts of the index until those are merged: 500 pages in one transaction. With a
 # negative number a merge of all parts begins.
-BEGIN_MERGE = "INSERT INTO search_index (search_index, rank) VALUES ('merge', -500)"
-MERGE = "INSERT INTO search_index (search_index, rank) VALUES ('merge', 500)"
+BEGIN_MERGE = "INSERT INTO {index} ({index}, rank) VALUES ('merge', -500)"
+MERGE = "INSERT INTO {index} ({index}, rank) VALUES ('merge', 500)"
 UNCHANGED = 2
 """Rows that a merge which had nothing to do has changed, fewer than which say that it is over."""
 EMPTY_LOG_PAUSES = (0, 0.1, 1)
@@ -110,12 +110,13 @@ class SqliteDatabase(SqliteFile):
         return await asyncio.to_thread(_sizes, {"database": self.path, "wal": wal, "memory": memories})
 
     async def scrub(self) -> None:
-        """Leaves no byte of what was removed in the file or its write-ahead log: merges the search index,
+        """Leaves no byte of what was removed in the file or its write-ahead log: merges the search indexes,
         some pages in a transaction, and empties the log. Raises errors.StorageError: readers were in the
         way."""
-        statement = BEGIN_MERGE
-        while await self.write(lambda connection, merge=statement: _merged(connection, merge)):
-            statement = MERGE
+        for index in ("search_index", "search_former"):
+            statement = BEGIN_MERGE.format(index=index)
+            while await self.write(lambda connection, merge=statement: _merged(connection, merge)):
+                statement = MERGE.format(index=index)
         for pause in EMPTY_LOG_PAUSES:
             await asyncio.sleep(pause)
             future: asyncio.Future[bool] = self._loop.create_future()

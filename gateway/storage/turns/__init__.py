@@ -41,7 +41,8 @@ class TurnRow:
     it was asked for; None: the gateway's own routes. `key_id` is the key that it was asked for with, or that
     made its schedule; `sign_in` is the digest of the sign-in on the page that it was asked for by; `scopes`
     what these allow, where that is less than a member may. `feedback` is what was thought of it last. `owner`
-    sent it: who that is decides about limits, keys and grants. `is_shared`: the members of its session's
+    sent it: who that is decides about limits, keys and grants. `is_temporary`: its session is;
+    `is_shared`: the members of its session's
     project read it. `host` is whose its session is, where that is somebody else. `sampling` is how its client
     wants the model to write."""
 
@@ -77,6 +78,7 @@ class TurnRow:
     scopes: str | None = None
     feedback: Feedback | None = None
     is_shared: bool = False
+    is_temporary: bool = False
     host: str | None = None
     sampling: Sampling = UNCHANGED
 

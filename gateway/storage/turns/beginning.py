@@ -262,6 +262,7 @@ def _added(
         sign_in=new.sign_in,
         scopes=new.scopes,
         is_shared=session.shared is not None,
+        is_temporary=bool(session.is_temporary),
         host=session.host,
         sampling=new.sampling,
     )

@@ -80,6 +80,7 @@ TURNS = (
         turns.c.sampling,
         sessions.c.shared,
         sessions.c.owner,
+        sessions.c.is_temporary,
         heads.c.head,
         sessions.c.created_at,
     )
@@ -122,7 +123,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
     ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id = row[17:28]
-    sign_in, scopes, feedback, sampling, shared, host = row[28:34]
+    sign_in, scopes, feedback, sampling, shared, host, is_temporary = row[28:35]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
@@ -139,6 +140,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
         scopes=scopes,
         feedback=rated,
         is_shared=shared is not None,
+        is_temporary=bool(is_temporary),
         host=host if host != row[2] else None,
         sampling=sampling_of(sampling),
     )

@@ -1,9 +1,13 @@
 """Why a server cannot be reached, in words that neither name a secret nor a path of this machine."""
 
+import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote_plus
+
+from pydantic_core import from_json, to_json
 
 from gateway.errors import ServerUnreachable
 from gateway.messages import shortened
@@ -12,6 +16,8 @@ from gateway.tools.mcp import bounds
 
 _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
 _MAX_TOKENS = 4
+_SECRET_NAME = re.compile("auth|cookie|credential|key|pass|pwd|secret|token", re.IGNORECASE)
+"""What names of headers and variables say that a value is a secret."""
 
 
 @dataclass(slots=True)
@@ -56,6 +62,26 @@ def credentials_of(server: McpServer, tokens: Iterable[str]) -> Iterator[str]:
         secret = value.get_secret_value()
         yield from (secret, secret.rpartition(" ")[2])
     yield from tokens
+
+
+def secrets_of(server: McpServer, tokens: Iterable[str]) -> set[str]:
+    """What of the settings' headers and environment is a secret by its name, and the tokens; not what is a
+    number, which may mean something else where it stands."""
+    named = (*server.headers.items(), *server.env.items())
+    values = [value.get_secret_value() for name, value in named if _SECRET_NAME.search(name)]
+    found = {part for value in (*values, *tokens) for part in (value, value.rpartition(" ")[2])}
+    return {each for each in found if len(each) >= _SHORTEST_SECRET and not each.isdecimal()}
+
+
+def without_secrets(value: dict[str, Any], secrets: Collection[str]) -> dict[str, Any]:
+    """What a server wrote, without these secrets wherever they are in it: a server may repeat what it was
+    sent, and everybody reads what it says."""
+    if not secrets:
+        return value
+    text = written = to_json(value, serialize_unknown=True)
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(to_json(secret)[1:-1], b"[redacted]")
+    return value if text == written else from_json(text)
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:

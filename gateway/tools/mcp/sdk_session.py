@@ -32,6 +32,8 @@ from gateway.tools.mcp.failure_messages import (
     credentials_of,
     redacted,
     scrubbed,
+    secrets_of,
+    without_secrets,
 )
 from gateway.tools.mcp.handshake_results import is_handshake, mended_handshake
 from gateway.tools.mcp.http_answers import Refusal
@@ -356,8 +358,9 @@ class McpConnection:
         return message
 
     def _mended(self, result: dict[str, Any]) -> dict[str, Any]:
-        """A result as the SDK takes it; also called in threads. In a session that is open, only those of a
-        list and of calls are looked at."""
+        """A result as the SDK takes it, without our secrets; also called in threads. In a session that is
+        open, only those of a list and of calls are looked at."""
+        result = without_secrets(result, secrets_of(self._server, self._ending.tokens))
         if not result.keys().isdisjoint(_OF_CALLS):
             return mended_result(result)
         if is_handshake(result):

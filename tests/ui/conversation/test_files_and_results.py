@@ -81,8 +81,6 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
     give(page, "drop", "main", "spring <b>.txt", HOSTILE)
     give(page, "paste", "#input", "or\u202eders.json", '{"orders": []}')
     expect(page.locator("#draft-files .chip .name")).to_have_text(["点.png", "spring <b>.txt", "orders.json"])
-    page.get_by_role("button", name="Send").click()
-    expect(page.locator("#draft-note")).to_contain_text("Write a message")
     ask(page, "What is in these?")
 
     expect(page.locator(".outcome.completed")).to_be_visible()

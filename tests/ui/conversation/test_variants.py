@@ -18,28 +18,28 @@ def tab(browser: Browser, garden: Running) -> Generator[Page]:
 
 
 def button(page: Page, name: str, at: int = -1) -> None:
-    page.locator(".branching").nth(at).get_by_role("button", name=name).click()
+    page.locator(".turn").nth(at).get_by_role("button", name=name).click()
 
 
 def test_an_answer_is_asked_for_anew_and_the_former_one_shown_again(page: Page) -> None:
-    """Each is one of two; the question stays as it is, also after a reload."""
+    """Each is one of two, told below the answer; the question stays as it is, also after a reload."""
     ask(page, "/say one")
     expect(page.locator(".outcome.completed")).to_have_count(1)
     ask(page, "What is 17*23?")
     expect(page.locator(".outcome.completed")).to_have_count(2)
 
     page.locator(".answer").last.get_by_role("button", name="Regenerate").click()
-    expect(page.locator(".branching .place")).to_have_text("2/2")
+    expect(page.locator(".answer .variants")).to_have_text("‹2/2›")
     expect(page.locator(".question")).to_have_text(["/say one", "What is 17*23?"])
     expect(page.locator(".answer").last).to_contain_text("391")
     expect(page.locator(".outcome.completed")).to_have_count(2)
     button(page, "Earlier variant")
-    expect(page.locator(".branching .place")).to_have_text("1/2")
+    expect(page.locator(".answer .variants")).to_have_text("‹1/2›")
     page.reload()
-    expect(page.locator(".branching .place")).to_have_text("1/2")
+    expect(page.locator(".answer .variants")).to_have_text("‹1/2›")
     button(page, "Later variant")
-    expect(page.locator(".branching .place")).to_have_text("2/2")
-    expect(page.locator(".branching button:disabled")).to_have_text(["›"])
+    expect(page.locator(".answer .variants")).to_have_text("‹2/2›")
+    expect(page.locator(".variants button:disabled")).to_have_text(["›"])
 
 
 def test_a_question_is_changed(page: Page) -> None:
@@ -50,6 +50,7 @@ def test_a_question_is_changed(page: Page) -> None:
     expect(page.locator(".outcome.completed")).to_have_count(2)
 
     button(page, "Edit", 0)
+    expect(page.locator(".question")).to_have_text(["/say two"])  # the form stands in the place of the first
     page.locator(".branching textarea").fill("/say three")
     button(page, "Send", 0)
     expect(page.locator(".question")).to_have_text(["/say three"])
@@ -94,12 +95,12 @@ def test_another_tab_follows_to_the_branch(page: Page, browser: Browser, *, is_l
         button(page, "Edit")
         page.locator(".branching textarea").fill("/say other")
         button(page, "Send")
-        expect(page.locator(".branching .place")).to_have_text("2/2")
+        expect(page.locator(".branching .variants")).to_have_text("‹2/2›")
         other.unroute("**/branches")  # which lets go of what is held
 
         expect(other.locator(".question")).to_have_text(["/say other"])
         expect(other.locator(".prose")).to_have_text(["other"])
-        expect(other.locator(".branching .place")).to_have_text("2/2")
+        expect(other.locator(".branching .variants")).to_have_text("‹2/2›")
 
 
 @pytest.mark.parametrize(("locale", "label"), [("zh-CN", "重新回答"), ("en-GB", "Regenerate")])

@@ -25,6 +25,7 @@ import { ScheduleLine } from "./ScheduleLine";
 import { useMayWrite } from "../sidebar/shared-chats";
 import { passages, withoutThinking } from "./thinking";
 import { UnknownView } from "./UnknownView";
+import { Variants } from "./Variants";
 
 interface Props {
   readonly session: string;
@@ -37,6 +38,7 @@ export function AnswerView({ session, turn }: Props) {
   const { parts, attempts, outcome, state } = turn;
   const isOver = outcome !== undefined;
   const mayWrite = useMayWrite(session);
+  const [trouble, setTrouble] = useState<unknown>(null);
   const detail = useSettings((value) => value.detail);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
@@ -59,7 +61,7 @@ export function AnswerView({ session, turn }: Props) {
         <LeftOut key="left" count={left} of={parts.length} onMore={(more) => setFirst(first + more)} />,
         ...draw([...goingOn, ...parts.slice(newest)]),
       ]}
-      {detail !== "quiet" && attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
+      {(detail === "all" || (detail === "normal" && !isOver)) && attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
       {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{running === "" ? waitOf(turn, speech) : speech.fill(words.running, { names: running })}</p>}
       {turn.error && <Failure session={session} turn={turn} />}
       {outcome && <OutcomeLine turn={turn} outcome={outcome} />}
@@ -67,6 +69,8 @@ export function AnswerView({ session, turn }: Props) {
         <div className="actions">
           {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => withoutThinking(answer(turn))} label={words.copyAnswer} />}
           {mayWrite && turn.start !== undefined && turn.error?.retryable !== true && <Regenerate session={session} turn={turn} />}
+          <Variants session={session} turn={turn} below="answer" onTrouble={setTrouble} />
+          <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
           {mayWrite && <Feedback session={session} turn={turn} />}
         </div>
       )}
@@ -143,7 +147,7 @@ interface PartProps {
 const PartView = memo(function PartView({ session, turn, part, isOver }: PartProps) {
   switch (part.kind) {
     case "text": return <Said text={part.text} isGrowing={part.open && !isOver} />;
-    case "thinking": return <Thinking text={part.text} isRunning={part.open && !isOver} />;
+    case "thinking": return <Thinking text={part.text} isRunning={part.open && !isOver} took={part.endedAt === undefined ? undefined : part.endedAt - part.at} />;
     case "call": return <CallView session={session} turn={turn} call={part.call} isOver={isOver} />;
     case "retrieval": return <RetrievalView data={part.data} />;
     case "memory": return <MemoryCard data={part.data} />;
@@ -168,16 +172,34 @@ function Said({ text, isGrowing }: { readonly text: string; readonly isGrowing: 
     : <div key={place} className={isOpen && isGrowing ? "prose growing" : "prose"}><Markdown text={said} /></div>);
 }
 
-function Thinking({ text, isRunning }: { readonly text: string; readonly isRunning: boolean }) {
-  const { words } = useSpeech();
+interface ThinkingProps {
+  readonly text: string;
+  readonly isRunning: boolean;
+  /** Milliseconds, where the log tells them: of what stands in the text it does not. */
+  readonly took?: number | undefined;
+}
+
+// One line: what is thought just now, and then how long it took. The rest is there for who opens it.
+function Thinking({ text, isRunning, took }: ThinkingProps) {
+  const speech = useSpeech();
+  const { words, fill } = speech;
   const isAll = useSettings(({ detail }) => detail === "all");
   const [isOpen, setOpen] = useState(isAll);
+  const says = isRunning ? words.thinking : took === undefined ? words.thought : fill(words.thoughtFor, { time: speech.seconds(took) });
   return (
     <details className={isRunning ? "step thinking running" : "step thinking"} open={isAll} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary><b>{words.thinking}</b></summary>
+      <summary><b>{says}</b>{isRunning && !isOpen && <span className="thought" dir="auto" aria-hidden><i>{lastLine(text)}</i></span>}</summary>
       {isOpen && <div className="prose"><Markdown text={text} /></div>}
     </details>
   );
+}
+
+const LINE = 160; // characters that are wider than any line of the page
+
+// The end of what is thought, without its Markdown.
+export function lastLine(text: string): string {
+  const line = text.slice(-2 * LINE).trimEnd().split("\n").at(-1) ?? "";
+  return line.replaceAll(/[*_`#>]+/g, "").trim().slice(-LINE);
 }
 
 function Withdrawn({ attempt: { attempt, reason = "" } }: { readonly attempt: Attempt }) {

@@ -6,7 +6,6 @@ import { useEffect, useId, useState } from "react";
 import { now } from "../clock";
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
-import { isComposing } from "./composing";
 import { useMember } from "./members";
 import { type Speech, useSpeech } from "./speech";
 import { isRounded, visibleJson } from "./visible-json";
@@ -62,7 +61,7 @@ export function ApprovalCard({ session, turn, call }: Props) {
           <textarea id={`${id}-arguments`} spellCheck={false} dir="ltr" value={edited} autoFocus
             aria-invalid={trouble !== null && problemOf(edited, speech) !== null}
             rows={Math.min(14, edited.split("\n").length + 1)} onChange={(event) => setEdited(event.target.value)}
-            onKeyDown={(event) => event.key === "Escape" && !isComposing(event) && stopEditing()} />
+            onKeyDown={(event) => event.key === "Escape" && stopEditing()} />
           <button type="button" className="small" onClick={stopEditing}>{words.cancel}</button>
         </div>
       )}

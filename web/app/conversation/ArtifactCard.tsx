@@ -4,6 +4,7 @@
 import type { Artifact } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
 
+import { PreviewButton } from "../preview/PreviewButton";
 import { client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
@@ -18,7 +19,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const { words } = speech;
   const { ref, name = ref, kind = "binary", mime, summary } = artifact;
   const isGone = useGone(ref);
-  const isFile = useApp(({ replay }) => replay?.isFile === true);
+  const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null);
   const isBrought = useBroughtPicture(ref) !== undefined;
   const [isWanted, setShown] = useState(false);
   const isShown = isWanted || isBrought;
@@ -38,6 +39,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
               <button type="button" className="small" aria-label={`${label}: ${name}`} aria-expanded={isShown}
                 onClick={() => setShown(!isShown)}>{label}</button>
             )}
+            <PreviewButton file={artifact} name={name} />
             <ActionButton act={() => saveArtifact(artifact)} onTrouble={fail} label={`${words.download}: ${name}`}>{words.download}</ActionButton>
           </span>
         )}

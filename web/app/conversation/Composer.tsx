@@ -4,12 +4,19 @@ import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { client, go } from "../state";
-import { enterIsNewLine, sends } from "./composing";
-import { attach, isReady, MAX_FILES, take, useDraft, write } from "./drafts";
+import { enterIsNewLine, sends } from "../input-methods";
+import { attach, isLong, isReady, MAX_FILES, note as say, offerAsFile, take, useDraft, write } from "./drafts";
 import { useSpeech } from "./speech";
 import { useOpenTurnId } from "./running";
 import { send } from "./outbox";
+import { Slash } from "../library/Slash";
 import { DraftFiles } from "./DraftFiles";
+import { DraftOffers } from "./DraftOffers";
+import { droppedFiles, pastedFiles } from "./dropped-files";
+
+const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
+const HIGHEST = 240; // pixels, as the style has it
+const isHigh = (text: string): boolean => text.length > 10_000;
 
 interface Props {
   readonly session: string | null;
@@ -24,7 +31,11 @@ export function Composer({ session, onSent }: Props) {
   const box = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
   const [stopping, setStopping] = useState<string | null>(null);
-  const isOver = useDrops((files) => attach(session, files), box);
+  const isOver = useDrops(async (transfer) => {
+    const { files, note } = await droppedFiles(transfer, MAX_FILES);
+    attach(session, files);
+    if (note !== "") say(session, note);
+  }, box);
 
   const submit = (onConflict: "queue" | "interrupt" = "queue") => {
     if (!isReady(session)) return;
@@ -50,18 +61,22 @@ export function Composer({ session, onSent }: Props) {
     event.preventDefault();
     submit(event.ctrlKey || event.metaKey ? "interrupt" : "queue");
   };
-  const paste = (event: ClipboardEvent) => {
-    const { files, types } = event.clipboardData;
-    if (files.length === 0 || types.includes("text/plain")) return; // a table comes as an image, too
-    event.preventDefault();
-    attach(session, [...files]);
+  const paste = (event: ClipboardEvent<HTMLTextAreaElement>) => {
+    const { clipboardData: pasted } = event;
+    const text = pasted.getData("text/plain");
+    const files = pastedFiles({ files: [...pasted.files], types: pasted.types, getText: () => text });
+    if (files.length > 0) {
+      event.preventDefault();
+      attach(session, files);
+    } else if (isLong(text)) offerAsFile(session, text, event.currentTarget.selectionStart);
   };
 
   useLayoutEffect(() => {
     const field = box.current;
-    if (!field) return;
+    if (!field || GROWS_BY_ITSELF) return;
     field.style.height = "auto";
-    field.style.height = `${Math.min(field.scrollHeight, 240)}px`;
+    // A long text is not laid out twice more to find out that it is high.
+    field.style.height = `${isHigh(draft.text) ? HIGHEST : Math.min(field.scrollHeight, HIGHEST)}px`;
   }, [draft.text]);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) box.current?.focus();
@@ -76,6 +91,8 @@ export function Composer({ session, onSent }: Props) {
         event.preventDefault();
         submit();
       }}>
+        <DraftOffers session={session} draft={draft} />
+        <Slash text={draft.text} box={box} onWrite={(text) => write(session, text)} />
         <DraftFiles session={session} draft={draft} onMakeRoom={() => go({ page: "artifacts" })} />
         <p id="draft-note" role="status">{isOver ? words.dropHere : note}</p>
         <button type="button" id="attach" className="icon" title={words.attach} aria-label={words.attach} onClick={() => chooser.current?.click()}>
@@ -103,25 +120,26 @@ export function Composer({ session, onSent }: Props) {
 }
 
 // Files dropped anywhere on the page: a browser would leave it for the file otherwise. Whether some are held over it.
-function useDrops(onFiles: (files: File[]) => void, box: React.RefObject<HTMLTextAreaElement | null>): boolean {
+function useDrops(onDrop: (transfer: DataTransfer) => Promise<void>, box: React.RefObject<HTMLTextAreaElement | null>): boolean {
   const [isOver, setOver] = useState(false);
-  const take = useRef(onFiles);
+  const take = useRef(onDrop);
   useEffect(() => {
-    take.current = onFiles;
+    take.current = onDrop;
   });
   useEffect(() => {
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
     const over = (event: DragEvent) => {
       if (!hasFiles(event)) return;
       event.preventDefault();
-      setOver(true);
+      // Over the inspector a recording is dropped, which is played.
+      setOver(!(event.target instanceof Element) || event.target.closest(".inspect") === null);
     };
     const leave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
     const drop = (event: DragEvent) => {
       setOver(false);
-      if (!hasFiles(event)) return;
+      if (!hasFiles(event) || event.dataTransfer === null) return;
       event.preventDefault();
-      take.current([...event.dataTransfer?.files ?? []]);
+      void take.current(event.dataTransfer);
       box.current?.focus();
     };
     document.addEventListener("dragover", over);
@@ -145,7 +163,7 @@ function useEscape(isOn: boolean, box: React.RefObject<HTMLTextAreaElement | nul
   useEffect(() => {
     if (!isOn) return undefined;
     const press = (event: globalThis.KeyboardEvent) => {
-      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+      if (event.key !== "Escape" || event.defaultPrevented) return;
       // In another field it means that field.
       const field = event.target instanceof Element ? event.target.closest("input, textarea, select") : null;
       if (field !== null && field !== box.current) return;

@@ -2,6 +2,9 @@
 
 import { useEffect, useState } from "react";
 
+import { BeginningBar } from "../folders/BeginningBar";
+import { endTemporaryChats } from "../folders/temporary";
+import { TemporaryBar } from "../folders/TemporaryBar";
 import { reopen } from "../live";
 import { useApp } from "../state";
 import { keepAnnouncing } from "./announcements";
@@ -18,6 +21,7 @@ import "./prose.css";
 
 keepOutbox();
 keepAnnouncing();
+endTemporaryChats();
 
 export interface ConversationProps {
   readonly session: string | null;
@@ -54,9 +58,11 @@ export function Conversation({ session }: ConversationProps) {
       {chat !== null && hasTurns ? <TurnList session={chat} sent={sent}>{pending}</TurnList>
         : messages.length === 0 ? <Welcome session={chat} />
           : <div className="scroll"><div id="messages">{pending}</div></div>}
+      {chat === null && !isReplay && !isGone && <BeginningBar />}
+      {chat !== null && !isReplay && details?.temporary === true && <TemporaryBar />}
       {isReplay ? <p className="note" role="status">{words.replaying}</p>
-        : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
-          : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
+         : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
+           : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
   );
 }

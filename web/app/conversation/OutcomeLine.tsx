@@ -16,10 +16,10 @@ export function OutcomeLine({ turn, outcome }: { readonly turn: Turn; readonly o
     speech.seconds(Math.max(0, duration - waited)),
     waited >= 1000 ? speech.fill(words.waited, { time: speech.wait(waited / 1000) }) : "",
     tokens(outcome, speech),
-    cost !== undefined ? `$${cost.toFixed(4)}` : usage && outcome.iterations > 0 ? words.costUnknown : "",
+    cost !== undefined ? `$${cost.toFixed(4)}` : "",
   ];
   return (
-    <p className={`outcome ${status}`} title={usage && details(usage, speech)}>
+    <p className={`outcome ${status}`} title={usage && details(usage, cost, speech)}>
       <time dateTime={new Date(turn.endedAt ?? turn.startedAt).toISOString()} title={speech.time(turn.endedAt ?? turn.startedAt)}>
         {facts.filter(Boolean).join(" · ")}
       </time>
@@ -36,9 +36,11 @@ function tokens({ usage, usage_unreported: unreported = 0 }: Outcome, speech: Sp
   return unreported > 0 ? speech.fill(speech.words.atLeast, { count: text }) : text;
 }
 
-function details(usage: Usage, speech: Speech): string {
-  return speech.fill(speech.words.usage, {
+// What was used, for those who ask by pointing at it; also that nobody knows what it cost.
+function details(usage: Usage, cost: number | undefined, speech: Speech): string {
+  const used = speech.fill(speech.words.usage, {
     input: speech.number(usage.input_tokens), output: speech.number(usage.output_tokens),
     read: speech.number(usage.cache_read_input_tokens ?? 0), written: speech.number(usage.cache_creation_input_tokens ?? 0),
   });
+  return cost === undefined ? `${used} · ${speech.words.costUnknown}` : used;
 }

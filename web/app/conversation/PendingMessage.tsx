@@ -7,8 +7,8 @@ import { useOnline } from "../online";
 import { app, client } from "../state";
 import { ActionButton } from "./ActionButton";
 import { AttachedFiles } from "./AttachedFiles";
-import { mayHelp } from "./failures";
-import { useSpeech } from "./speech";
+import { codeOf, mayHelp } from "./failures";
+import { type Speech, useSpeech } from "./speech";
 import { LongText } from "./LongText";
 import { openTurnId } from "./running";
 import { lostFile, type Message, sendAgain, takeBack, withdraw } from "./outbox";
@@ -22,10 +22,10 @@ export function PendingMessage({ message }: { readonly message: Message }) {
   const { id, text, files, error } = message;
   const state = message.state === "sending" && !isOnline ? "unsent" : message.state; // it is tried for a while, in vain
   const lost = lostFile(message);
-  const reason = lost ? fill(words.aboutFile, { name: lost.name, reason: speech.problem(error) }) : speech.problem(error);
+  const reason = codeOf(error) === "payload_too_large" ? tooLong(message, speech) : lost ? fill(words.aboutFile, { name: lost.name, reason: speech.problem(error) }) : speech.problem(error);
   return (
     <article className={`question ${state === "refused" ? "refused" : "pending"}`} dir="auto">
-      <LongText text={text} wraps />
+      {text !== "" && <LongText text={text} wraps />}
       <AttachedFiles files={files} />
       <div className="why" role={state === "refused" ? "alert" : "status"} dir="auto">
         {state === "sent" && (
@@ -52,6 +52,14 @@ export function PendingMessage({ message }: { readonly message: Message }) {
       </div>
     </article>
   );
+}
+
+// The server counts bytes, which a letter has one to four of: how many letters of this text there may be.
+function tooLong({ text, error }: Message, speech: Speech): string {
+  const { details } = error as { details?: { max_body_size?: number } };
+  const { length } = new TextEncoder().encode(JSON.stringify(text));
+  const most = Math.floor(text.length * (details?.max_body_size ?? length) / Math.max(1, length) / 100) * 100;
+  return speech.fill(speech.words.messageTooLong, { count: speech.number(text.length), most: speech.number(most) });
 }
 
 // Stops the turn that runs, so that the next message has its turn.

@@ -16,7 +16,7 @@ interface Props {
 export function Picture({ file, onTrouble }: Props) {
   const [address, setAddress] = useState<string | null>(null);
   const { ref, mime } = file;
-  const isFile = useApp(({ replay }) => replay?.isFile === true);
+  const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null);
   const brought = useBroughtPicture(ref);
   useEffect(() => {
     if (isFile) return;

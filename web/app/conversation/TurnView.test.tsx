@@ -43,6 +43,18 @@ it("says which tool runs, and thinks while none does", () => {
   expect(draw(START, BEGIN, CALL, RESULT).querySelector(".waiting")?.textContent).toBe("Thinking…");
 });
 
+it("shows the last line of a thought while it grows, and then how long it took", () => {
+  const thought = (text: string): Given => ["thinking", { text }, { iteration: 1 }];
+  const grows = draw(START, BEGIN, thought("First **this**.\n"), thought("\nThen `that`"));
+  expect(grows.querySelector(".thinking summary")?.textContent).toBe("ThinkingThen that");
+  expect(grows.querySelector(".thinking .thought")?.getAttribute("aria-hidden")).toBe("true");
+  const over = draw(START, BEGIN, thought("First this."), text("391"), done());
+  expect(over.querySelector(".thinking summary")?.textContent).toBe("Thought for 0.1 s");
+  expect(over.querySelector(".thinking .prose")).toBeNull();
+  const within = draw(START, BEGIN, text("<think>Hm.</think>391"), done()); // no log tells when it ended
+  expect(within.querySelector(".thinking summary")?.textContent).toBe("Thoughts");
+});
+
 it("tells that the model is waited for, until it is asked", () => {
   const busy: Given = ["warning", { code: "model_busy", message: "Waiting for the model: 2 requests …", before: 2 }, { iteration: 1 }];
   const starting: Given = ["warning", { code: "model_starting", message: "The model's server is starting …" }, { iteration: 1 }];
@@ -81,14 +93,19 @@ describe("how a turn ended", () => {
 
   it.each([
     ["counts the cache among the tokens", { usage, cost: 0.0098 }, "1.5 s · 135 tokens · $0.0098"],
-    ["says that a cost is unknown, not nothing", { usage }, "1.5 s · 135 tokens · cost unknown"],
+    ["says nothing of a cost that is unknown", { usage }, "1.5 s · 135 tokens"],
     ["says that there were more tokens than it knows", { usage, usage_unreported: 1, cost: 0 }, "1.5 s · at least 135 tokens · $0.0000"],
     ["says nothing of what nobody counted", {}, "1.5 s"],
     ["says the minutes of a long one", { duration_ms: 1_800_600 }, "30:01 min"],
     ["says that it was stopped", { status: "cancelled" }, "Stopped · 1.5 s"],
-    ["says that it was cut short", { stop_reason: "max_tokens" }, "Cut short by a limit of length. · 1.5 s"],
+    ["says that it was cut short", { stop_reason: "max_tokens" }, "Cut off at the length limit. · 1.5 s"],
   ])("%s", (_, more, expected) => {
     expect(outcome(draw(START, BEGIN, text("391"), done(more)))).toBe(expected);
+  });
+
+  it("says that a cost is unknown to who asks", () => {
+    const root = draw(START, BEGIN, text("391"), done({ usage }));
+    expect(root.querySelector(".outcome")?.getAttribute("title")).toContain("cost unknown");
   });
 
   it("is why, and whether trying again helps", () => {
@@ -97,7 +114,7 @@ describe("how a turn ended", () => {
   });
 
   it("is not told of what did not run here", () => {
-    expect(outcome(draw(["turn_start", { input: "a", model: "m", trace_id: "x", seeded: true }], done()))).toBe("Brought along from elsewhere");
+    expect(outcome(draw(["turn_start", { input: "a", model: "m", trace_id: "x", seeded: true }], done()))).toBe("Imported from elsewhere");
   });
 });
 
@@ -108,9 +125,12 @@ describe("an answer", () => {
     expect(draw(START, done()).querySelector(".waiting")).toBeNull();
   });
 
-  it("drops what a withdrawn attempt had said, and tells of it", () => {
-    const root = draw(START, BEGIN, text("wrong"), ["iteration_superseded", { attempt: 1, reason: "upstream_timeout" }, { iteration: 1 }],
-      ["iteration_start", { attempt: 2, model: "m" }, { iteration: 1 }], text("right"), done());
+  it("drops what a withdrawn attempt had said, and tells of it until it is over", () => {
+    const events: Given[] = [START, BEGIN, text("wrong"), ["iteration_superseded", { attempt: 1, reason: "upstream_timeout" }, { iteration: 1 }],
+      ["iteration_start", { attempt: 2, model: "m" }, { iteration: 1 }], text("right")];
+    expect(draw(...events, done()).querySelector(".withdrawn")).toBeNull();
+    document.body.replaceChildren();
+    const root = draw(...events);
     expect(root.textContent).not.toContain("wrong");
     expect(root.querySelector(".prose")?.textContent).toBe("right");
     expect(root.querySelector(".withdrawn")?.textContent).toBe("Attempt 1 was withdrawn: upstream timeout");
@@ -168,7 +188,7 @@ describe("a compression", () => {
 
   it("that failed says why, and that nothing was changed", () => {
     const root = draw(START, compression("started"), compression("failed", { reason: "summary_refused: It said no." }), BEGIN, text("on"), done());
-    expect(root.querySelector(".compression.trouble")?.textContent).toBe("Not compressed, nothing was changed. The model refused to write a summary.");
+    expect(root.querySelector(".compression.trouble")?.textContent).toBe("Not compressed. Nothing has changed. The model refused to write a summary.");
     settings.set({ language: "zh-Hans" });
     document.body.replaceChildren();
     expect(draw(START, compression("failed", { reason: "summary_refused: It said no." })).textContent).toContain("模型拒绝写摘要。");

@@ -2,9 +2,9 @@
 
 import type { AttachedFile } from "@chat-gateway/client";
 
-import { writeStored, readStoredJson, storedNames } from "../browser-storage";
 import { client } from "../state";
 import { createStore, useStore } from "../store";
+import { endDraft, has, hearDrafts, isBlank, isSame, keepOwn, leaveDraft, storeDraft, type StoredDraft, storedDrafts } from "./draft-storage";
 import { codeOf } from "./failures";
 import { isGone, onGone } from "./artifact-files";
 
@@ -27,11 +27,24 @@ export interface Draft {
   readonly uploads: readonly Upload[];
   /** It goes as soon as its files are there. */
   readonly isWaiting: boolean;
-  readonly note: "" | "uploading" | "tooManyFiles" | "notUploaded" | "calledOff" | "needsText";
+  readonly note: "" | "uploading" | "tooManyFiles" | "notUploaded" | "calledOff" | "folderEmpty" | "folderUnreadable";
+  /** A long text that was pasted: it can be a file instead, and is one where it has an upload. */
+  readonly pasted: Pasted | null;
+  /** What another tab has written in this chat meanwhile. */
+  readonly other: StoredDraft | null;
 }
 
-const EMPTY: Draft = { text: "", uploads: [], isWaiting: false, note: "" };
-const STORED_AS = "gateway.draft."; // and the chat's id: tabs do not write over what another one keeps
+export interface Pasted {
+  readonly text: string;
+  readonly at: number;
+  readonly upload?: string;
+}
+
+const EMPTY: Draft = { text: "", uploads: [], isWaiting: false, note: "", pasted: null, other: null };
+const NOTHING: StoredDraft = { text: "", files: [] };
+const LONG_TEXT = 20_000; // characters
+const MANY_LINES = 500;
+const STORING_MS = 400; // of a text that takes time to store, at most so often
 
 // `null`, the new chat, is kept under the empty name.
 const keyOf = (chat: string | null) => chat ?? "";
@@ -41,27 +54,82 @@ const drafts = createStore<Record<string, Draft>>(read());
 export const useDraft = (chat: string | null): Draft => useStore(drafts, (all) => all[keyOf(chat)] ?? EMPTY);
 export const draftOf = (chat: string | null): Draft => drafts.get()[keyOf(chat)] ?? EMPTY;
 
+const touched = new Set<string>(); // chats in which this tab has words of its own
+
 function change(chat: string | null, fields: Partial<Draft>): void {
+  touched.add(keyOf(chat));
   drafts.set({ [keyOf(chat)]: { ...draftOf(chat), ...fields } });
 }
 
-export const write = (chat: string | null, text: string): void => change(chat, { text, note: "" });
+export function write(chat: string | null, text: string): void {
+  const { pasted } = draftOf(chat);
+  const isThere = pasted !== null && (pasted.upload !== undefined || text.includes(pasted.text));
+  change(chat, { text, note: "", pasted: isThere ? pasted : null });
+}
+
+export const note = (chat: string | null, said: Draft["note"]): void => change(chat, { note: said });
 
 // Takes the draft away: what it said, with its files.
 export function take(chat: string | null): { text: string; files: AttachedFile[] } {
-  const { text, uploads } = draftOf(chat);
-  change(chat, EMPTY);
-  return { text, files: uploads.flatMap(({ artifact }) => artifact ? [artifact] : []) };
+  const { text, uploads, other } = draftOf(chat);
+  follow(chat, { ...EMPTY, other });
+  endDraft(keyOf(chat), other);
+  return { text, files: filesOf(uploads) };
+}
+
+function filesOf(uploads: readonly Upload[]): AttachedFile[] {
+  return uploads.flatMap(({ artifact }) => artifact ? [artifact] : []);
+}
+
+function uploadsOf(files: readonly AttachedFile[]): Upload[] {
+  return files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready", artifact }));
+}
+
+// --- a long text ---------------------------------------------------------------------------------------------------
+
+export function isLong(text: string): boolean {
+  if (text.length > LONG_TEXT) return true;
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at >= 0 && lines <= MANY_LINES; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines > MANY_LINES;
+}
+
+// A long text stands in the draft, or comes to stand there: it is offered as a file.
+export function offerAsFile(chat: string | null, text: string, at: number): void {
+  change(chat, { pasted: { text: text.replace(/\r\n?/g, "\n"), at } });
+}
+
+export function attachPasted(chat: string | null, name: string): void {
+  const { text, pasted } = draftOf(chat);
+  if (!pasted) return;
+  const at = text.startsWith(pasted.text, pasted.at) ? pasted.at : text.indexOf(pasted.text);
+  if (at < 0) return;
+  const [upload] = attach(chat, [new File([pasted.text], name, { type: "text/plain" })]);
+  if (upload === undefined) return; // there is no room for it
+  change(chat, { text: text.slice(0, at) + text.slice(at + pasted.text.length), pasted: { text: pasted.text, at, upload } });
+}
+
+// As it was pasted.
+export function keepPasted(chat: string | null): void {
+  const { pasted, uploads } = draftOf(chat);
+  const upload = uploads.find(({ id }) => id === pasted?.upload);
+  if (pasted && upload) {
+    remove(chat, upload);
+    const { text } = draftOf(chat);
+    change(chat, { text: text.slice(0, pasted.at) + pasted.text + text.slice(pasted.at) });
+  }
+  change(chat, { pasted: null });
 }
 
 // Brings a message back that was not sent; what is written by now stands below it. `lost`: the trouble of one of its files.
 export function bringBack(chat: string | null, text: string, files: readonly AttachedFile[], lost?: { ref: string; error: unknown }): void {
   const draft = draftOf(chat);
-  const back = files.map((artifact): Upload => {
-    const { name, size, ref } = artifact;
-    return lost?.ref === ref ? { id: ref, name, size, state: "failed", error: lost.error } : { id: ref, name, size, state: "ready", artifact };
+  const back = uploadsOf(files).map((each): Upload => {
+    const { id, name, size } = each;
+    return lost?.ref === id ? { id, name, size, state: "failed", error: lost.error } : each;
   });
   change(chat, { text: [text, draft.text].filter(Boolean).join("\n"), uploads: [...back, ...draft.uploads] });
+  if (isLong(text)) offerAsFile(chat, text, 0);
 }
 
 // A new chat has an id now: what is written belongs to it.
@@ -79,7 +147,8 @@ export function wereSent(files: readonly AttachedFile[]): void {
   for (const { ref } of files) unsent.delete(ref);
 }
 
-export function attach(chat: string | null, files: readonly File[]): void {
+// The ids of their uploads.
+export function attach(chat: string | null, files: readonly File[]): string[] {
   const { uploads } = draftOf(chat);
   const room = MAX_FILES - uploads.length;
   const added = files.slice(0, room).map((file): Upload => ({
@@ -87,6 +156,7 @@ export function attach(chat: string | null, files: readonly File[]): void {
   }));
   change(chat, { uploads: [...uploads, ...added], note: files.length > room ? "tooManyFiles" : "" });
   for (const each of added) void start(each);
+  return added.map(({ id }) => id);
 }
 
 export function retry(upload: Upload): void {
@@ -108,10 +178,7 @@ export function remove(chat: string | null, upload: Upload): void {
 // Whether the draft can go now; if not, it says why, and goes by itself when its files are there.
 export function isReady(chat: string | null): boolean {
   const { text, uploads } = draftOf(chat);
-  if (text.trim() === "") {
-    change(chat, { note: uploads.length > 0 ? "needsText" : "", isWaiting: false });
-    return false;
-  }
+  if (text.trim() === "" && uploads.length === 0) return false;
   if (uploads.some(({ state }) => state === "uploading")) {
     change(chat, { isWaiting: true, note: "uploading" });
     return false;
@@ -142,9 +209,12 @@ async function send({ id, name, file }: Upload): Promise<void> {
   const aborter = new AbortController();
   aborters.set(id, aborter);
   try {
-    if (file.size === 0) throw Object.assign(new Error(), { code: "empty_file" });
+    // A folder that was dropped where it cannot be told from a file, or what was moved since.
+    await file.slice(0, 1).arrayBuffer().catch(() => Promise.reject(withCode("unreadable_file")));
+    if (file.size === 0) throw withCode("empty_file");
     const uploaded = await patiently(() => client.keepArtifact(file, { name }, { signal: aborter.signal, onProgress: (share) => settle(id, { share }) }));
-    const artifact: AttachedFile = { ref: uploaded.ref, name: uploaded.name ?? name, mime: uploaded.mime, size: uploaded.size };
+    const { ref, mime, size, reading } = uploaded;
+    const artifact: AttachedFile = { ref, name: uploaded.name ?? name, mime, size, ...(reading ? { reading } : {}) };
     unsent.add(uploaded.ref);
     if (aborter.signal.aborted) withdraw(uploaded.ref);
     else settle(id, { state: "ready", artifact, name: artifact.name });
@@ -154,6 +224,8 @@ async function send({ id, name, file }: Upload): Promise<void> {
     aborters.delete(id);
   }
 }
+
+const withCode = (code: string) => Object.assign(new Error(), { code });
 
 async function patiently<T>(act: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -181,39 +253,82 @@ onGone(() => {
   }
 });
 
-// A name as the server keeps it: the last part of a path, without what cannot be seen or turns the reading around.
+// A name as the server keeps it: the last part of a path, without what cannot be seen or turns the reading around. Emoji
+// are made of several with U+200D, and Persian and Hindi words are written with U+200C.
 function plainName(name: string): string {
-  return (name.split(/[/\\]/).at(-1) ?? "").replace(/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, "").trim();
+  return (name.split(/[/\\]/).at(-1) ?? "").replace(/(?![\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, "").trim();
 }
 
 const randomName = () => Math.random().toString(36).slice(2);
 
 // --- outlasting the page -------------------------------------------------------------------------------------------
 
-interface StoredDraft {
-  readonly text: string;
-  readonly files: readonly AttachedFile[];
-}
-
 function read(): Record<string, Draft> {
-  const found = storedNames(STORED_AS).map((name) => [name.slice(STORED_AS.length), (readStoredJson(name) ?? {}) as Partial<StoredDraft>] as const);
-  return Object.fromEntries(found.map(([chat, { text = "", files = [] }]) => {
-    const uploads = files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready" as const, artifact }));
-    return [chat, { ...EMPTY, text, uploads }];
-  }));
+  return Object.fromEntries(storedDrafts().map(([chat, { text, files }, other]) => [chat, { ...EMPTY, text, uploads: uploadsOf(files), other }]));
 }
 
 let written = drafts.get();
+let timer: ReturnType<typeof setTimeout> | undefined;
 
-drafts.subscribe(() => {
+const toStore = ({ text, uploads }: Draft): StoredDraft => ({ text, files: filesOf(uploads) });
+
+function store(): void {
+  clearTimeout(timer);
+  timer = undefined;
   for (const [chat, draft] of Object.entries(drafts.get())) {
-    if (draft === written[chat]) continue;
-    const { text, uploads } = draft;
-    const stored: StoredDraft = { text, files: uploads.flatMap(({ artifact }) => artifact ? [artifact] : []) };
-    writeStored(STORED_AS + chat, text === "" && uploads.length === 0 ? null : JSON.stringify(stored));
+    if (draft !== written[chat]) storeDraft(chat, toStore(draft), draft.other);
   }
   written = drafts.get();
+}
+
+drafts.subscribe(() => {
+  const isSlow = Object.entries(drafts.get()).some(([chat, draft]) => draft !== written[chat] && draft.text.length > LONG_TEXT);
+  if (!isSlow) store();
+  else timer ??= setTimeout(store, STORING_MS);
 });
+
+addEventListener("pagehide", () => {
+  if (timer !== undefined) store();
+  for (const [chat, draft] of Object.entries(drafts.get())) if (draft.other !== null) leaveDraft(chat, toStore(draft));
+});
+
+// --- other tabs ----------------------------------------------------------------------------------------------------
+
+hearDrafts((chat, before, now) => {
+  const draft = drafts.get()[chat] ?? EMPTY;
+  const mine = toStore(draft);
+  const { text, files } = now ?? NOTHING;
+  if (!touched.has(chat) || isBlank(mine) || (now === null ? isSame(mine, before) : has(now, mine))) {
+    if (draft.uploads.some(({ artifact }) => artifact === undefined)) return; // they are on their way
+    follow(chat, { ...draft, text, uploads: uploadsOf(files), other: null });
+    return;
+  }
+  const other = now === null || has(mine, now) ? null : now;
+  if (other === draft.other) return;
+  keepOwn(chat, mine, other);
+  setStored(chat, { ...draft, other });
+});
+
+// Shows what is stored already: no words of this tab.
+function follow(chat: string | null, draft: Draft): void {
+  touched.delete(keyOf(chat));
+  setStored(keyOf(chat), draft);
+}
+
+function setStored(chat: string, draft: Draft): void {
+  written = { ...written, [chat]: draft };
+  drafts.set({ [chat]: draft });
+}
+
+// Changes places with what another tab has written; that is offered in its turn.
+export function takeOther(chat: string | null): void {
+  const draft = draftOf(chat);
+  if (draft.other === null) return;
+  const mine = toStore(draft);
+  change(chat, { text: draft.other.text, uploads: uploadsOf(draft.other.files), other: isBlank(mine) ? null : mine, pasted: null });
+}
+
+export const leaveOther = (chat: string | null): void => change(chat, { other: null });
 
 // Files that are still on their way do not outlast the page.
 addEventListener("beforeunload", (event) => {

@@ -7,6 +7,7 @@ import { modelNow } from "../caller";
 import { writeStored, readStoredJson, storedNames } from "../browser-storage";
 import { app, client, go } from "../state";
 import { createStore, useStore } from "../store";
+import { beginAgain, type FirstBody, firstBody } from "../folders/beginning";
 import { bringBack, rename, wereSent } from "./drafts";
 import { codeOf, mayHelp } from "./failures";
 import { markGone } from "./artifact-files";
@@ -25,6 +26,8 @@ export interface Message {
   readonly onConflict: "queue" | "interrupt";
   /** Absent: the server's. */
   readonly model?: string;
+  /** What its chat begins with, where that is still to be made. */
+  readonly first?: FirstBody;
   /** `unsent`: it goes when the connection is back. `sent`: its turn is to come. */
   readonly state: "sending" | "sent" | "unsent" | "refused";
   readonly turn?: string;
@@ -41,7 +44,7 @@ export const useMessages = (): readonly Message[] => useStore(outbox, ({ message
 
 export function send(session: string | null, text: string, files: readonly AttachedFile[], more: Partial<Pick<Message, "parent" | "onConflict">> = {}): void {
   const message: Message = {
-    onConflict: "queue", ...modelNow(session), ...more, id: randomId(), at: 1 + Math.max(0, ...outbox.get().messages.map((each) => each.at)),
+    ...(session === null ? { first: firstBody() } : {}), onConflict: "queue", ...modelNow(session), ...more, id: randomId(), at: 1 + Math.max(0, ...outbox.get().messages.map((each) => each.at)),
     session, text, files, state: "sending",
   };
   outbox.set({ messages: [...outbox.get().messages, message] });
@@ -109,10 +112,10 @@ async function deliver(id: string): Promise<void> {
 
 // The session of a new chat. Its name follows from the message's id, so that a repetition finds the same one; under
 // which id it is stored is the server's to say.
-async function makeSession({ id }: Message): Promise<string> {
+async function makeSession({ id, first }: Message): Promise<string> {
   const name = `s_${id}`;
   const isThere = (error: unknown) => error instanceof Refused && error.status === 409;
-  const { id: session } = await client.createSession({ id: name }).catch((error: unknown) => {
+  const { id: session } = await client.createSession({ ...first, id: name }).catch((error: unknown) => {
     if (isThere(error)) return client.session(name);
     throw error;
   });
@@ -127,12 +130,14 @@ async function makeSession({ id }: Message): Promise<string> {
 const madeFor = new Map<string, string>(); // sessions without a turn yet, by the message that each was made for
 
 // A chat whose first message was refused never began.
-async function takeSessionBack(session: string): Promise<void> {
+async function takeSessionBack(session: string, first: FirstBody = {}): Promise<void> {
   madeFor.delete(session);
   await client.deleteSession(session).catch(() => undefined);
   outbox.set({ messages: outbox.get().messages.map((each) => each.session === session ? { ...each, session: null } : each) });
   rename(session, null);
-  if (app.get().place.session === session) go({ session: null }, { replace: true });
+  if (app.get().place.session !== session) return;
+  go({ session: null }, { replace: true });
+  beginAgain(first);
 }
 
 function fail(id: string, error: unknown): void {
@@ -142,7 +147,7 @@ function fail(id: string, error: unknown): void {
   if (lost) markGone(lost.ref);
   if (lost || !mayHelp(error)) {
     update(id, { state: "refused", error });
-    if (message.session !== null && madeFor.get(message.session) === id) void takeSessionBack(message.session);
+    if (message.session !== null && madeFor.get(message.session) === id) void takeSessionBack(message.session, message.first);
     return;
   }
   update(id, { state: "unsent", error });

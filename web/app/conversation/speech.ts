@@ -48,14 +48,11 @@ export class Speech {
 
   fill = fill;
 
-  number(value: number, options: Intl.NumberFormatOptions = {}): string {
-    return numbersIn(this.language, options).format(value);
-  }
+  number = (value: number, options: Intl.NumberFormatOptions = {}): string => numbersIn(this.language, options).format(value);
 
   // "1 line", "52,301 lines".
-  counted(what: "line" | "byte" | "token" | "source", count: number): string {
-    return fill(this.words[what][count === 1 ? "one" : "other"], { count: this.number(count) });
-  }
+  counted = (what: "line" | "byte" | "token" | "source" | "page", count: number): string =>
+    fill(this.words[what][count === 1 ? "one" : "other"], { count: this.number(count) });
 
   // "2.0 MB"
   bytes(size: number): string {

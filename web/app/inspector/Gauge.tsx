@@ -17,14 +17,18 @@ export function Gauge({ used, window, compressAt }: GaugeProps) {
   const label = window === undefined ? words.used(count(used)) : words.ofWindow(count(used), count(window));
   return (
     <div className="gauge">
-      <p><span className="quiet">{words.context}</span> {label}{window !== undefined && ` · ${share(used, window)}`}</p>
+      <h3>{words.context}</h3>
+      <p>{label}{window !== undefined && ` · ${share(used, window)}`}</p>
       {window !== undefined && (
         <div className="gauge-track" role="meter" aria-label={words.context} aria-valuemin={0} aria-valuemax={window} aria-valuenow={Math.min(used, window)} aria-valuetext={label}>
           <span className="gauge-used" style={{ width: extent(used, window) }} />
           {compressAt !== undefined && <span className="gauge-mark" style={{ insetInlineStart: extent(compressAt, window) }} />}
         </div>
       )}
-      {compressAt !== undefined && <p className="quiet">{words.compressAt(count(compressAt))}</p>}
+      <p className="quiet legend">
+        <span>{window !== undefined && <i className="used" aria-hidden="true" />}{words.contextHint}</span>
+        {compressAt !== undefined && <span>{window !== undefined && <i className="mark" aria-hidden="true" />}{words.compressAt(count(compressAt))}</span>}
+      </p>
     </div>
   );
 }

@@ -64,7 +64,9 @@ function CacheLine({ tokens }: { readonly tokens: Tokens }) {
       <p className="cache-line" aria-hidden="true">
         {parts.map(([each]) => <span key={each} className={each} style={{ width: extent(tokens[each], whole) }} />)}
       </p>
-      <p className="quiet">{words.cachePrefix}{words.colon}{parts.map(([each, name]) => `${count(tokens[each])} ${name}`).join(" · ")}</p>
+      <p className="quiet legend">
+        {words.cachePrefix}{words.colon}{parts.map(([each, name]) => <span key={each}><i className={each} aria-hidden="true" />{`${count(tokens[each])} ${name}`}</span>)}
+      </p>
     </>
   );
 }

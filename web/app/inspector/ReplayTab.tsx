@@ -1,7 +1,7 @@
 // Play, pause, speed, seek and step: the conversation beside it is drawn again from what has happened so far.
 
 import { ChevronLeft, ChevronRight, Pause, Play, SkipBack, SkipForward } from "lucide-react";
-import { type ChangeEvent, type KeyboardEvent, type ReactNode, useId, useRef } from "react";
+import { type ChangeEvent, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
 
 import { useWords } from "../state";
 import { BadFile } from "./export-file";
@@ -15,6 +15,7 @@ const SEEK = 5000; // milliseconds of the arrow keys, or a part of a short repla
 export function ReplayTab({ session }: { readonly session: string | null }) {
   const words = useWords(table);
   const { playing, recording, expected, problem, loading } = useReplay();
+  const [isOver, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const opened = (event: ChangeEvent<HTMLInputElement>) => {
     const [file] = event.target.files ?? [];
@@ -22,7 +23,9 @@ export function ReplayTab({ session }: { readonly session: string | null }) {
     if (file) void playFile(file);
   };
   return (
-    <div className="replay">
+    <div className={isOver ? "replay dropping" : "replay"} onDragOver={() => setOver(true)} onDragLeave={({ currentTarget, relatedTarget }) => {
+      if (!currentTarget.contains(relatedTarget as Node | null)) setOver(false);
+    }} onDrop={() => setOver(false)}>
       {playing && <Controls playing={playing} />}
       {playing && recording !== null && <p><span className="quiet">{words.recording}</span> {recording}</p>}
       {loading && <p className="quiet" role="status">{playing ? words.loadingEvents(count(playing.total), count(expected)) : words.loading}</p>}
@@ -33,7 +36,7 @@ export function ReplayTab({ session }: { readonly session: string | null }) {
         <button type="button" className="small" onClick={() => input.current?.click()}>{words.chooseFile}</button>
         <input ref={input} type="file" accept=".jsonl,application/x-ndjson" aria-label={words.chooseFile} hidden onChange={opened} />
       </p>
-      <p className="quiet">{words.drop}</p>
+      <p className="quiet" role="status">{isOver ? words.dropNow : words.drop}</p>
     </div>
   );
 }

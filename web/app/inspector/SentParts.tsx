@@ -20,7 +20,7 @@ export function SentParts({ sent, change }: SentPartsProps) {
   const whole = sum(parts) + ofTools + sent.summary_tokens + sent.earlier_tokens + ofTurn;
   return (
     <>
-      <p className="quiet">{sent.exact ? words.asSent : words.notAsSent}</p>
+      <p className="quiet">{sent.exact ? words.asSent : words.notAsSent} {words.barsHint}</p>
       <ul className="parts">
         <Part name={`${words.tools} (${count(tools.length)})`} tokens={ofTools} whole={whole}>
           <ul>{tools.map(({ name, tokens }) => <li key={name}><code>{name}</code> {count(tokens)}</li>)}</ul>
@@ -55,7 +55,7 @@ export function SentParts({ sent, change }: SentPartsProps) {
           </Part>
         )}
       </ul>
-      <p className="quiet">{words.total}{words.colon}{count(whole)}{words.stop}{words.estimated}</p>
+      <p className="quiet">{words.sumOfParts}{words.colon}{count(whole)}{words.stop}{words.estimated}</p>
     </>
   );
 }

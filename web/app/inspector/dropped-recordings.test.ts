@@ -5,7 +5,7 @@ import { app, NOTHING } from "../state";
 import { takeRecordings } from "./dropped-recordings";
 import { wholeTurn } from "./recorded";
 
-const exported = ["{\"kind\":\"session\",\"format\":4,\"id\":\"s_9\"}", ...wholeTurn().map((body) => JSON.stringify({ kind: "event", body })), "{\"kind\":\"end\",\"counts\":{}}"];
+const exported = ["{\"kind\":\"session\",\"format\":4,\"id\":\"s_9\",\"title\":\"Herons\"}", ...wholeTurn().map((body) => JSON.stringify({ kind: "event", body })), "{\"kind\":\"end\",\"counts\":{}}"];
 const composer = vi.fn();
 
 function drop(text: string, name: string): void {
@@ -37,7 +37,7 @@ beforeEach(() => {
 
 it("plays an exported session, which the composer does not get", async () => {
   drop(exported.join("\n"), "chat.jsonl");
-  await waitFor(() => expect(app.get().replay?.isFile).toBe(true));
+  await waitFor(() => expect(app.get().replay?.recording).toBe("Herons"));
   expect(composer).not.toHaveBeenCalled();
 });
 

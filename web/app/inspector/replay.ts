@@ -111,7 +111,7 @@ function show(events: readonly Event[], recording: string | null): void {
     ...NOTHING, conversation: emptyConversation(), state: "ready",
     replay: {
       live: { conversation: before.conversation, events: before.events, state: before.state, error: before.error, link: before.link, details: before.details },
-      isFile: recording !== null,
+      recording,
     },
   });
   replay.set({ recording, playing: player.get() });

@@ -16,7 +16,7 @@ const schedule = (id: string, more = {}) => ({
 const details = (id: string, runs: readonly object[], more = {}) => ({ ...schedule(id, more), upcoming: [EIGHT, EIGHT + DAY], runs });
 
 beforeEach(() => {
-  settings.set({ language: "en" });
+  settings.set({ language: "en", developer: true });
   chats.store.set({ chats: [], state: "ready", approvals: [] });
 });
 
@@ -38,8 +38,9 @@ test("a schedule is made from what it sends and when, which is shown before", as
   fireEvent.click(screen.getByRole("button", { name: "New schedule" }));
   fireEvent.change(field("Message"), { target: { value: "What is new?" } });
   fireEvent.change(field("Time zone"), { target: { value: "UTC" } });
+  fireEvent.change(field("When"), { target: { value: "cron" } });
   fireEvent.change(field("Cron expression"), { target: { value: "0 0 30 2 *" } });
-  await screen.findByText("It cannot be sent then. It is never due.");
+  await screen.findByText("A message cannot be sent at that time. It is never due.");
   fireEvent.change(field("Cron expression"), { target: { value: "0 8 * * *" } });
   const next = await screen.findByText(/Jan 7, 2030/);
   expect(next.textContent).toMatch(/08:00.*UTC/);
@@ -48,6 +49,33 @@ test("a schedule is made from what it sends and when, which is shown before", as
   await screen.findByText("Created: News a");
   expect(bodyOf(asked, "POST /api/schedules")).toEqual({ message: "What is new?", cron: "0 8 * * *", timezone: "UTC", late: "once" });
   screen.getByRole("switch", { name: "Active: News a" });
+});
+
+test("a time is chosen in plain words, and none of them is a cron expression", async () => {
+  settings.set({ developer: false });
+  const asked = fakeServer({ "GET /api/schedules": { schedules: [] }, "POST /api/schedules/preview": { upcoming: [] }, "POST /api/schedules": schedule("a") });
+  render(<SchedulesPage />);
+  fireEvent.click(await screen.findByRole("button", { name: "New schedule" }));
+  expect(within(field("When")).getAllByRole("option").map(({ textContent }) => textContent)).toEqual([
+    "Every day", "Every weekday", "Every week", "Every month", "Once", "Every so often",
+  ]);
+  fireEvent.change(field("Message"), { target: { value: "Water" } });
+  fireEvent.change(field("Time zone"), { target: { value: "UTC" } });
+  fireEvent.change(field("Time"), { target: { value: "07:05" } });
+  const isAsked = (cron: string) => waitFor(() => expect(bodyOf(asked, "POST /api/schedules/preview")).toEqual({ cron, timezone: "UTC" }));
+  await isAsked("5 7 * * *");
+  fireEvent.change(field("When"), { target: { value: "weekdays" } });
+  await isAsked("5 7 * * 1-5");
+  fireEvent.change(field("When"), { target: { value: "monthly" } });
+  fireEvent.change(field("Day of the month"), { target: { value: "L" } });
+  await isAsked("5 7 L * *");
+  fireEvent.change(field("When"), { target: { value: "weekly" } });
+  fireEvent.click(field("Sunday"));
+  fireEvent.click(field("Thursday"));
+  await isAsked("5 7 * * 0,1,4");
+  expect(await violations()).toEqual([]);
+  for (const each of ["Sunday", "Thursday", "Monday"]) fireEvent.click(field(each));
+  expect(field("Monday").validity.valueMissing).toBe(true);
 });
 
 test("once is by the clocks of the zone, every so often is in seconds, into a chat and to a webhook", async () => {
@@ -80,13 +108,13 @@ test("it is paused and goes on; what the server paused says why", async () => {
   });
   render(<SchedulesPage />);
   const on = await screen.findByRole("switch", { name: "Active: News a" });
-  expect(on.closest("li")?.textContent).toMatch(/0 8 \* \* \* \(UTC\).*next .*Jan 7, 2030/);
+  expect(on.closest("li")?.textContent).toMatch(/every day at 08:00.*next .*Jan 7, 2030/);
   fireEvent.click(on);
   await waitFor(() => expect(on.getAttribute("aria-checked")).toBe("false"));
   const off = screen.getByRole("switch", { name: "Active: News b" });
   expect(off.closest("li")?.textContent).toContain("paused · its chat was deleted");
   fireEvent.click(off);
-  await screen.findByText("It has no further time: make a new schedule.");
+  await screen.findByText("This schedule has ended. Make a new one.");
   expect(off.getAttribute("aria-checked")).toBe("false");
 });
 

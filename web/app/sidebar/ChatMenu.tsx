@@ -2,11 +2,13 @@
 
 import { Ellipsis, Users } from "lucide-react";
 
+import { pageSettings } from "../page-settings";
 import { useApp, useWords } from "../state";
 import { useActions } from "./actions";
 import type { Chat } from "./chats";
 import { Menu } from "./Menu";
 import { may, useChat } from "./shared-chats";
+import { shownTitle } from "./title";
 import { words as shareWords } from "./share-words";
 import { words as table } from "./sidebar-words";
 
@@ -18,7 +20,8 @@ export function ChatMenu({ session }: ChatMenuProps) {
   const words = useWords(table);
   const chat = useChat(session);
   const isThere = useApp((state) => state.state !== "gone");
-  if (!chat || !isThere) return <h1 className="title">{chat?.title}</h1>;
+  const title = chat ? shownTitle(chat, "") : "";
+  if (!chat || !isThere) return <h1 className={title === "" ? "unseen" : "title"} dir="auto">{title === "" ? pageSettings.name : title}</h1>; // an empty one is no heading
   return <Titled chat={chat} untitled={words.untitled} />;
 }
 
@@ -26,7 +29,7 @@ function Titled({ chat, untitled }: { readonly chat: Chat; readonly untitled: st
   const words = useWords(table);
   const sharing = useWords(shareWords);
   const { actions, ask, dialog } = useActions(chat);
-  const title = chat.title ?? untitled;
+  const title = shownTitle(chat, untitled);
   const whose = chat.shared === undefined ? null
     : chat.shared_by === undefined ? sharing.sharedIn(chat.shared_in)
       : [sharing.whose(chat.shared_by, chat.shared_in), may(chat, "write") ? "" : sharing.readOnly].filter(Boolean).join(" · ");

@@ -6,10 +6,11 @@ import { memo } from "react";
 import { hashOf, NEW_CHAT } from "../page-address";
 import { go, useWords } from "../state";
 import { useActions } from "./actions";
-import type { Chat } from "./chats";
+import { type Chat, CHAT_TYPE } from "./chats";
 import { Menu } from "./Menu";
 import { MarkedText } from "./MarkedText";
 import { words as shareWords } from "./share-words";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
 
 interface Props {
@@ -28,14 +29,14 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, i
   const { actions, ask, dialog } = useActions(chat);
   const sharing = useWords(shareWords);
   const isShared = chat.shared !== undefined && chat.shared_by === undefined;
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const { found } = chat;
   const place = { session: chat.id, turn: found?.turn_id ?? null };
   // Renamed since it was found, it has no marks.
   const pieces = found?.title?.map(({ text }) => text).join("") === title ? found.title : [{ text: title, hit: false }];
   const state = status === "running" ? "running" : status === undefined ? isUnread ? "unread" : null : "waiting";
   return (
-    <li className="chat-row" data-chat={chat.id} data-open={isOpen}>
+    <li className="chat-row" data-chat={chat.id} data-open={isOpen} onDragStart={(event) => event.dataTransfer.setData(CHAT_TYPE, chat.id)}>
       <a
         href={hashOf({ ...NEW_CHAT, ...place }) || "#"} aria-current={isOpen ? "page" : undefined} tabIndex={isStop ? 0 : -1}
         onClick={(event) => {

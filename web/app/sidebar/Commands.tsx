@@ -15,7 +15,7 @@ import { Shortcuts } from "./Shortcuts";
 import { Palette } from "./Palette";
 import { printWhole } from "./actions";
 import { useChat } from "./shared-chats";
-import { titleOf } from "./title";
+import { shownTitle, titleOf } from "./title";
 import { words as table } from "./sidebar-words";
 
 export function Commands() {
@@ -158,7 +158,8 @@ function useTitle(): void {
   const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
   const chat = useChat(place.session);
   const isOpen = place.session !== null && place.page === null;
-  const name = isOpen && chat ? chat.title ?? words.untitled : null;
+  const recording = useApp((state) => state.replay?.recording ?? null);
+  const name = !isOpen ? null : recording ?? (chat ? shownTitle(chat, words.untitled) : null);
   useEffect(() => {
     document.title = titleOf({ name, page: place.page, waiting, language });
   }, [name, place.page, waiting, language]);

@@ -3,8 +3,9 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 
-import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
+import { library } from "../library/library";
+import { words as libraryWords } from "../library/library-words";
 import { pagesOf, QUIET_PAGES } from "../page-address";
 import { useQuietPages } from "../QuietPages";
 import { show } from "../regions";
@@ -19,6 +20,7 @@ import { best } from "./fuzzy";
 import { markedSpans } from "./highlight";
 import { MarkedText } from "./MarkedText";
 import { words as shareWords } from "./share-words";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
 
 const MOST = 30; // of what is shown
@@ -60,7 +62,6 @@ export function Palette() {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); // in new browsers this returns a promise
   }, [at]);
   const move = (event: KeyboardEvent) => {
-    if (isComposing(event)) return;
     const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
     if (to !== undefined) setAt((to + shown.length) % Math.max(1, shown.length));
     else if (event.key === "Enter") take(shown[at]?.choice);
@@ -97,6 +98,7 @@ function useChoices(): readonly Choice[] {
   const words = useWords(table);
   const { pages } = useWords(frame);
   const sharing = useWords(shareWords);
+  const { title: savedPrompts } = useWords(libraryWords);
   const all = useStore(chats.store, (state) => state.chats);
   const shared = useStore(chats.store, (state) => state.shared.chats);
   const isDeveloper = useIsDeveloper();
@@ -120,11 +122,12 @@ function useChoices(): readonly Choice[] {
         flushSync(() => show("sidebar"));
         document.getElementById("import-chat")?.click();
       } },
+      { id: "saved-prompts", name: savedPrompts, kind: words.command, act: () => library.set({ isOpen: true }) },
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
-      ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),
+      ...all.map((chat) => ({ id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: words.chat, act: () => go({ session: chat.id }) })),
       ...shared.map((chat) => ({
-        id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
+        id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
       })),
     ];
-  }, [words, sharing, pages, all, shared, isDeveloper, quiet]);
+  }, [words, sharing, pages, all, shared, isDeveloper, quiet, savedPrompts]);
 }

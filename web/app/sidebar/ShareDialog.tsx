@@ -13,6 +13,7 @@ import { client, useWords } from "../state";
 import { useStore } from "../store";
 import { type Chat, chats } from "./chats";
 import { may } from "./shared-chats";
+import { shownTitle } from "./title";
 import { words as table } from "./share-words";
 
 type Role = api.RoleBody["role"];
@@ -144,7 +145,7 @@ function Members({ project, attempt, onChange, onLeave }: MembersProps) {
           <ul>
             {others.map((each) => (
               <li key={each.id}>
-                <a href={hashOf({ ...NEW_CHAT, session: each.id })} dir="auto" onClick={onLeave}>{each.title ?? words.untitled}</a><small dir="auto">{each.shared_by}</small>
+                <a href={hashOf({ ...NEW_CHAT, session: each.id })} dir="auto" onClick={onLeave}>{shownTitle(each, words.untitled)}</a><small dir="auto">{each.shared_by}</small>
               </li>
             ))}
           </ul>

@@ -2,11 +2,13 @@
 
 import { openTurn } from "@chat-gateway/client";
 import { Archive, ArrowLeft, Box, Brain, CalendarClock, Inbox, Keyboard, Puzzle, Search, SquarePen, TextQuote, Upload, Users, X, Webhook } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 
 import { Account } from "../Account";
 import { caller } from "../caller";
 import { importChats, inWordsOf } from "../chat-files";
+import { readFolders, useFolders } from "../folders/folders";
+import { isForeign } from "../importing/foreign-chats";
 import { localeOf } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
 import { hashOf, NEW_CHAT, type Page, pagesOf } from "../page-address";
@@ -31,6 +33,9 @@ const UNDO_MS = 12_000; // and to think better of it
 const NARROW = "(max-width: 860px)"; // where the list lies over the rest
 const ICONS: Readonly<Record<ReturnType<typeof pagesOf>[number], typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, schedules: CalendarClock, webhooks: Webhook, prompts: TextQuote };
 
+const ImportDialog = lazy(() => import("../importing/ImportDialog").then(({ ImportDialog }) => ({ default: ImportDialog })));
+const Folders = lazy(() => import("../folders/Folders").then(({ Folders }) => ({ default: Folders })));
+
 export interface SidebarProps {
   readonly session: string | null;
   readonly page: Page | null;
@@ -43,6 +48,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
   const pageWords = useWords(frame).pages;
   const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
   const isDeveloper = useIsDeveloper();
+  useEffect(() => void readFolders().catch(() => undefined), []); // the list is whole without
   const leave = () => {
     if (matchMedia(NARROW).matches) onClose();
   };
@@ -133,13 +139,16 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
   const [stop, setStop] = useState<string | null>(null);
   const list = useRef<HTMLDivElement>(null);
   const shownStatus = useShownStatus();
-  const groups = useMemo(
-    () => byDay(shown.chats, { language: localeOf(language), now: all.day, words }),
-    [shown.chats, language, words, all.day],
-  );
+  const isAll = !isOther && !all.found;
+  const folders = useFolders();
+  const groups = useMemo(() => {
+    const ids = new Set(folders.map(({ id }) => id));
+    const loose = isAll ? shown.chats.filter((chat) => chat.pinned || !ids.has(chat.project_id ?? "")) : shown.chats;
+    return byDay(loose, { language: localeOf(language), now: all.day, words });
+  }, [shown.chats, language, words, all.day, isAll, folders]);
   const rows = groups.flatMap((group) => group.chats);
   const tabStop = [stop, session, rows[0]?.id].find((id) => rows.some((row) => row.id === id)) ?? null;
-  const isEmpty = shown.state === "ready" && rows.length === 0;
+  const isEmpty = shown.state === "ready" && rows.length === 0 && !(isAll && shown.chats.length > 0);
   const empty = all.found ? words.nothingFound : all.archived ? words.noArchived : all.isSharedShown ? sharing.nothingShared : words.noChats;
   return (
     <div
@@ -157,6 +166,7 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
         }}><ArrowLeft aria-hidden="true" />{words.backToChats}</button>
       )}
       <p className="unseen" role="status">{all.found && shown.state === "ready" ? words.found(rows.length) : ""}</p>
+      {isAll && folders.length > 0 && <Suspense><Folders session={session} onChosen={onChosen} /></Suspense>}
       {groups.map((group) => (
         <section key={group.key} aria-labelledby={`chats-${group.key}`}>
           <h2 id={`chats-${group.key}`}>{group.heading}</h2>
@@ -211,7 +221,12 @@ function Foot() {
   const isArchivedShown = useStore(chats.store, ({ archived }) => archived !== null);
   const language = useLanguage();
   const choose = useRef<HTMLInputElement>(null);
+  const [foreign, setForeign] = useState<File | null>(null);
   const take = async (file: File) => {
+    if (await isForeign(file)) {
+      setForeign(file);
+      return;
+    }
     try {
       const { session, outcome } = await importChats(file);
       await chats.refresh();
@@ -231,13 +246,14 @@ function Foot() {
       <button type="button" aria-pressed={isArchivedShown} onClick={() => void chats.showArchived(!isArchivedShown)}><Archive aria-hidden="true" />{words.archivedChats}</button>
       <button type="button" title={words.importChat} onClick={() => choose.current?.click()}><Upload aria-hidden="true" />{words.importShort}</button>
       <input
-        ref={choose} id="import-chat" type="file" hidden accept=".jsonl,.ndjson,application/x-ndjson" aria-label={words.importFile}
+        ref={choose} id="import-chat" type="file" hidden accept=".jsonl,.ndjson,.zip,.json,application/x-ndjson" aria-label={words.importFile}
         onChange={({ target }) => {
           const file = target.files?.[0];
           target.value = ""; // the same file can be chosen again
           if (file) void take(file);
         }}
       />
+      {foreign && <Suspense><ImportDialog file={foreign} onClose={() => setForeign(null)} /></Suspense>}
       <button type="button" onClick={() => commands.set({ open: "keys" })}><Keyboard aria-hidden="true" />{words.keys}</button>
     </div>
   );

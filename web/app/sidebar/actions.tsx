@@ -1,13 +1,14 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Link, Pencil, Pin, PinOff, Printer, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Link, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
 } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 
 import { caller } from "../caller";
 import { Dialog } from "../Dialog";
 import { saveFile } from "../downloads";
+import { words as filing } from "../folders/folder-words";
 import { inWords } from "../pages/problems";
 import { app, client, go, useWords } from "../state";
 import { useLanguage } from "../settings";
@@ -16,6 +17,7 @@ import { History } from "./History";
 import type { Action } from "./Menu";
 import { showNotice } from "./notice";
 import { ShareDialog } from "./ShareDialog";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
 import { may } from "./shared-chats";
 import { words as shareWords } from "./share-words";
@@ -25,8 +27,10 @@ import { useStore } from "../store";
 export const printWhole = (session?: string): void => void import("../conversation/print").then(({ printChat }) => printChat(session));
 
 const LinkDialog = lazy(() => import("../pages/links/LinkDialog"));
+const MoveDialog = lazy(() => import("../folders/MoveDialog").then(({ MoveDialog }) => ({ default: MoveDialog })));
+const InstructionsDialog = lazy(() => import("../folders/InstructionsDialog").then(({ InstructionsDialog }) => ({ default: InstructionsDialog })));
 
-type Asked = "link" | "rename" | "delete" | "history" | "share" | null;
+type Asked = "link" | "rename" | "delete" | "history" | "share" | "move" | "instructions" | null;
 
 // The actions, and the dialog that one of them has opened.
 export function useActions(chat: Chat): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
@@ -34,8 +38,9 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const language = useLanguage();
   const [asked, ask] = useState<Asked>(null);
   const sharing = useWords(shareWords);
+  const { moveTo, instructions } = useWords(filing);
   const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
     try {
       const text = await act();
@@ -67,7 +72,11 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
       : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
     ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
     ...(isOwn && hasOthers ? [{ label: sharing.link, icon: <Link />, act: () => ask("link") }] : []),
-    ...(isOwn ? [{ label: words.history, icon: <Layers />, act: () => ask("history") }] : []),
+    ...(isOwn ? [
+      { label: moveTo, icon: <FolderInput />, act: () => ask("move") },
+      { label: instructions, icon: <ScrollText />, act: () => ask("instructions") },
+      { label: words.history, icon: <Layers />, act: () => ask("history") },
+    ] : []),
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
       saveFile(new File([file], `${fileName(title)}.jsonl`));
@@ -89,7 +98,9 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
       : asked === "history" ? <History session={chat.id} onClose={close} />
         : asked === "share" ? <ShareDialog chat={chat} onClose={close} />
-          : asked === "link" ? <Suspense><LinkDialog session={chat.id} onClose={close} /></Suspense> : null;
+          : asked === "link" ? <Suspense><LinkDialog session={chat.id} onClose={close} /></Suspense>
+            : asked === "move" ? <Suspense><MoveDialog chat={chat} onClose={close} /></Suspense>
+              : asked === "instructions" ? <Suspense><InstructionsDialog session={chat.id} onClose={close} /></Suspense> : null;
   return { actions, ask: askFor, dialog };
 }
 
@@ -136,7 +147,7 @@ function Delete({ chat, onClose }: Props) {
   const language = useLanguage();
   const [trouble, setTrouble] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const remove = async () => {
     setBusy(true);
     try {

@@ -15,6 +15,9 @@ const HIDDEN_MS = 30_000; // while nobody looks at the tab: its title tells of w
 
 export type Chat = api.ListedSession;
 
+/** What is dragged when a chat is. */
+export const CHAT_TYPE = "application/x-gateway-chat";
+
 export interface ChatList {
   readonly chats: readonly Chat[];
   /** Cursor of what is older; null: there is nothing older. */
@@ -32,6 +35,8 @@ export interface ChatsState extends ChatList {
   /** What others share with the reader, and whether it is shown. */
   readonly shared: ChatList;
   readonly isSharedShown: boolean;
+  /** Those of folders that were opened, by the folder. */
+  readonly folders: Readonly<Record<string, ChatList>>;
   /** Calls that wait for a person. */
   readonly approvals: readonly api.Approval[];
   /** What the reader has seen of each chat. */
@@ -41,6 +46,8 @@ export interface ChatsState extends ChatList {
 }
 
 const EMPTY: ChatList = { chats: [], next: null, state: "loading", error: null };
+
+type Where = "chats" | "archived" | "found" | "shared" | "folder";
 
 export interface Chats {
   readonly store: Store<ChatsState>;
@@ -55,6 +62,9 @@ export interface Chats {
   /** Asks what others share with the reader. */
   readShared(): Promise<void>;
   showShared(isShown: boolean): void;
+  /** Asks for the chats of a folder, also those that others share there. */
+  showFolder(id: string): Promise<void>;
+  moreOfFolder(id: string): Promise<void>;
   /** The reader has seen the chat to event `head`. */
   see(id: string, head: number): void;
   /** What changes of a chat on the server: title, pinned, archived. */
@@ -64,12 +74,14 @@ export interface Chats {
 }
 
 export function createChats(server: GatewayClient): Chats {
-  const store = createStore<ChatsState>({ ...EMPTY, query: "", found: null, archived: null, shared: EMPTY, isSharedShown: false, approvals: [], seen: keptSeen(), day: midnight() });
+  const store = createStore<ChatsState>({
+    ...EMPTY, query: "", found: null, archived: null, shared: EMPTY, isSharedShown: false, folders: {}, approvals: [], seen: keptSeen(), day: midnight(),
+  });
   let asking: Promise<void> | null = null;
   let waiting = ""; // the chats that waited when the approvals were asked for
   let ending: AbortController | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let searches = 0;
+  let searching: AbortController | null = null;
 
   let etag: string | null = null;
 
@@ -142,9 +154,9 @@ export function createChats(server: GatewayClient): Chats {
     };
   }
 
-  async function list(query: api.SessionsQuery, known: ChatList): Promise<ChatList> {
+  async function list(query: api.SessionsQuery, known: ChatList, aborting: { signal?: AbortSignal } = {}): Promise<ChatList> {
     try {
-      const page = await server.sessions({ limit: PAGE, ...query, ...(known.next === null ? {} : { before: known.next }) });
+      const page = await server.sessions({ limit: PAGE, ...query, ...(known.next === null ? {} : { before: known.next }) }, aborting);
       const ids = new Set(known.chats.map(({ id }) => id));
       const chats = [...known.chats, ...page.sessions.filter(({ id }) => !ids.has(id))];
       return { chats, next: page.next ?? null, state: "ready", error: null };
@@ -172,11 +184,12 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   async function search(query: string): Promise<void> {
-    const mine = searches += 1; // an answer that was overtaken is dropped
+    searching?.abort(); // what is typed now takes the place of what was looked for
+    const { signal } = searching = new AbortController();
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY);
-    if (mine === searches) store.set({ found });
+    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY, { signal });
+    if (!signal.aborted) store.set({ found });
   }
 
   async function showArchived(isShown: boolean): Promise<void> {
@@ -203,6 +216,21 @@ export function createChats(server: GatewayClient): Chats {
     if (isSharedShown) void readShared();
   }
 
+  async function showFolder(id: string): Promise<void> {
+    const { folders } = store.get();
+    const known = folders[id];
+    const read = await list({ project_id: id }, EMPTY);
+    if (read.state === "failed" && known?.state === "ready") return; // what is shown stays
+    store.set({ folders: { ...store.get().folders, [id]: read } });
+  }
+
+  async function moreOfFolder(id: string): Promise<void> {
+    const known = store.get().folders[id];
+    if (!known) return;
+    const longer = await list({ project_id: id }, known);
+    if (store.get().folders[id] === known) store.set({ folders: { ...store.get().folders, [id]: longer } });
+  }
+
   function see(id: string, head: number): void {
     const { seen } = store.get();
     const next = keepSeen(seen, id, head);
@@ -210,16 +238,16 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   // Puts `edit` of the chat with this id into every list that has it; undefined takes it out.
-  function put(id: string, edit: (chat: Chat, where: "chats" | "archived" | "found" | "shared") => Chat | undefined): void {
-    const edited = (chats: readonly Chat[], where: "chats" | "archived" | "found" | "shared") =>
-      chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
-    const { chats, found, archived, shared } = store.get();
+  function put(id: string, edit: (chat: Chat, where: Where) => Chat | undefined): void {
+    const edited = (chats: readonly Chat[], where: Where) => chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
+    const { chats, found, archived, shared, folders } = store.get();
     etag = null; // the list is no longer the one that the server knows by it
     store.set({
       chats: edited(chats, "chats"),
       found: found && { ...found, chats: edited(found.chats, "found") },
       archived: archived && { ...archived, chats: edited(archived.chats, "archived") },
       shared: { ...shared, chats: edited(shared.chats, "shared") },
+      folders: Object.fromEntries(Object.entries(folders).map(([folder, list]) => [folder, { ...list, chats: edited(list.chats, "folder") }])),
     });
   }
 
@@ -227,10 +255,12 @@ export function createChats(server: GatewayClient): Chats {
     const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
     put(id, (chat, where) => {
       if (where === "shared" && changed.shared === undefined) return undefined;
-      if ((where === "chats" || where === "archived") && changed.archived !== (where === "archived")) return undefined;
+      if (where !== "shared" && where !== "found" && changed.archived !== (where === "archived")) return undefined;
       return chat.found === undefined ? changed : { ...changed, found: chat.found }; // what it says no more is over
     });
     if (given.archived !== undefined) await refresh();
+    const into = given.project_id;
+    if (into !== undefined && into !== "" && store.get().folders[into]) await showFolder(into);
   }
 
   async function remove(id: string, onGone?: () => void): Promise<void> {
@@ -239,7 +269,18 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  return { store, watch, refresh, more, search, showArchived, readShared, showShared, see, change, remove };
+  return { store, watch, refresh, more, search, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, remove };
+}
+
+// The chats of a folder, the last used first: those that were asked for as the newest list has them, and what came since.
+export function inFolder({ chats, folders }: Pick<ChatsState, "chats" | "folders">, id: string): readonly Chat[] {
+  const newest = new Map(chats.map((chat) => [chat.id, chat]));
+  const known = (folders[id]?.chats ?? []).map((chat) => newest.get(chat.id) ?? chat);
+  const ids = new Set(known.map((chat) => chat.id));
+  const since = chats.filter((chat) => !ids.has(chat.id));
+  return [...known, ...since]
+    .filter((chat) => chat.project_id === id && !chat.archived)
+    .sort((one, other) => other.updated_at - one.updated_at);
 }
 
 // The first page as it is now, and what was loaded behind it, the last used first: what is in the page's stretch of time

@@ -21,7 +21,3 @@ test("a key without a modifier is text where the reader writes, and nothing wher
   expect(commandOf({ ...held, key: "/" }, { ...pc, singleKeys: false })).toBeNull();
   expect(commandOf({ ...held, key: "k", ctrlKey: true }, { ...pc, isWriting: true, singleKeys: false })).toBe("palette");
 });
-
-test("a key that composes a character is no command", () => {
-  expect(commandOf({ ...held, key: "/", isComposing: true }, pc)).toBeNull();
-});

@@ -51,12 +51,10 @@ interface Pressed {
   readonly metaKey: boolean;
   readonly shiftKey: boolean;
   readonly altKey: boolean;
-  readonly isComposing?: boolean;
 }
 
 // What was asked for by a key, if anything. `isWriting`: the focus is where letters are text.
 export function commandOf(pressed: Pressed, { isWriting, singleKeys, isMac }: { isWriting: boolean; singleKeys: boolean; isMac: boolean }): Command | null {
-  if (pressed.isComposing === true) return null;
   const mod = isMac ? pressed.metaKey : pressed.ctrlKey;
   const other = isMac ? pressed.ctrlKey : pressed.metaKey;
   for (const [name, chord] of Object.entries(KEYS) as [Command, Chord][]) {

@@ -8,3 +8,11 @@ export function titleOf({ name, page, waiting, language }: { name: string | null
   const shown = page === null ? name : words[language].pages[page];
   return `${waiting > 0 ? `(${waiting}) ` : ""}${shown === null ? pageSettings.name : `${shown} · ${pageSettings.name}`}`;
 }
+
+// What a chat is called on the page. A model writes Markdown also where it is asked for a title.
+export function shownTitle({ title, title_by: by }: { readonly title?: string; readonly title_by?: string }, untitled: string): string {
+  if (title === undefined) return untitled;
+  if (by !== "model") return title;
+  const plain = title.replace(/^#+\s+/, "").replace(/(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1/g, "$2").trim();
+  return plain === "" ? title : plain;
+}

@@ -84,6 +84,8 @@ export interface ArtifactCompact {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
@@ -117,6 +119,8 @@ export interface ArtifactItem {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
@@ -159,6 +163,10 @@ export interface ArtifactsQuery {
   readonly session_id?: string;
   /** Those that this turn made. */
   readonly turn_id?: string;
+  /** Those of this kind. */
+  readonly kind?: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Words in the name or the summary, all of them, the last by its beginning. A page may be empty and have a `next`: so many were looked through. */
+  readonly q?: string;
   readonly limit?: number;
   /** The `next` of the former page. */
   readonly before?: string;
@@ -775,6 +783,14 @@ export interface FinishMcpSignInBody {
   readonly error?: string;
 }
 
+/** What becomes of the chats of the file. */
+export interface ForeignChatsQuery {
+  /** true: tell what is in the file, and import nothing. */
+  readonly preview?: boolean;
+  /** Numbers of chats in the file, as the preview tells them: `1-40,55`. Absent: all. */
+  readonly only?: string;
+}
+
 /** Where the words of a search stand, in pieces that make one text. */
 export interface FoundReply {
   /** All of it; absent: none of them is in it. */
@@ -1044,6 +1060,8 @@ export interface ListedSession {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
 }
@@ -2138,6 +2156,8 @@ export interface Session {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
 }
 
 export interface SessionBody {
@@ -2150,6 +2170,8 @@ export interface SessionBody {
   readonly role_id?: string;
   /** For its turns. Absent: those of its project. Empty: none. */
   readonly instructions?: string;
+  /** In no list and no search, without memories in it and without any from it; deleted after a day without use (GATEWAY_DELETE_TEMPORARY_AFTER). */
+  readonly temporary?: boolean;
   /** A history that it begins with, the user's message first. Each message of the user is a turn then, marked as seeded, with the answers up to the next one; its tokens are unknown. */
   readonly messages?: readonly SeedBody[];
 }
@@ -2199,6 +2221,8 @@ export interface SessionDetails {
   readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
+  /** true: it is in no list, and ends soon. */
+  readonly temporary?: boolean;
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */

@@ -298,16 +298,17 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/saved-prompts");
   }
 
-  savePrompt(body: api.OwnSavedPromptBody): Promise<api.SavedPromptReply> {
-    return this.connection.ask("POST", "/api/saved-prompts", { body });
+  /** `forAll`: for all users of the tenant, which is for admins; so below. */
+  savePrompt(body: api.OwnSavedPromptBody, forAll = false): Promise<api.SavedPromptReply> {
+    return this.connection.ask("POST", savedPrompts(forAll), { body });
   }
 
-  changeSavedPrompt(id: string, body: api.SavedPromptEdits): Promise<api.SavedPromptReply> {
-    return this.connection.ask("PATCH", `/api/saved-prompts/${id}`, { body });
+  changeSavedPrompt(id: string, body: api.SavedPromptEdits, forAll = false): Promise<api.SavedPromptReply> {
+    return this.connection.ask("PATCH", `${savedPrompts(forAll)}/${id}`, { body });
   }
 
-  deleteSavedPrompt(id: string): Promise<void> {
-    return this.connection.ask("DELETE", `/api/saved-prompts/${id}`);
+  deleteSavedPrompt(id: string, forAll = false): Promise<void> {
+    return this.connection.ask("DELETE", `${savedPrompts(forAll)}/${id}`);
   }
 
   /** What was shared in it stays with its owners. */
@@ -455,8 +456,8 @@ export class GatewayClient {
 
   // Artifacts
 
-  artifacts(query: api.ArtifactsQuery = {}): Promise<api.ArtifactPage> {
-    return this.connection.ask("GET", "/api/artifacts", { query });
+  artifacts(query: api.ArtifactsQuery = {}, { signal }: Aborting = {}): Promise<api.ArtifactPage> {
+    return this.connection.ask("GET", "/api/artifacts", { query, signal });
   }
 
   /** The whole content, with its name and type. */
@@ -696,6 +697,7 @@ function ifMatch(version?: number): Record<string, string> {
 }
 
 const of = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
+const savedPrompts = (forAll: boolean): string => forAll ? "/api/tenant/saved-prompts" : "/api/saved-prompts";
 
 function approvalPath(session: string, turn: string, call: string): string {
   return `${of(session)}/turns/${turn}/approvals/${encodeURIComponent(call)}`;

@@ -1,4 +1,4 @@
-"""Projects have an order and instructions, sessions an end, people saved prompts.
+"""Projects have an order and instructions, sessions may be temporary, people have saved prompts.
 
 A version before would list a temporary session and learn from it, and leave the saved prompts of somebody who
 is erased.
@@ -10,7 +10,7 @@ from alembic import op
 from gateway.storage.migrations.columns import TEXT
 
 revision = "0041"
-down_revision = "0039"
+down_revision = "0040"
 branch_labels = None
 depends_on = None
 
@@ -20,14 +20,7 @@ compatible_from = "0041"
 def upgrade() -> None:
     op.add_column("projects", sa.Column("instructions", TEXT))
     op.add_column("project_members", sa.Column("place", sa.BigInteger))
-    op.add_column("sessions", sa.Column("expires_at", sa.BigInteger))
-    op.create_index(
-        "sessions_to_expire",
-        "sessions",
-        ["expires_at", "id"],
-        sqlite_where=sa.text("expires_at IS NOT NULL"),
-        postgresql_where=sa.text("expires_at IS NOT NULL"),
-    )
+    op.add_column("sessions", sa.Column("is_temporary", sa.Boolean))
     op.create_table(
         "saved_prompts",
         sa.Column("id", TEXT, primary_key=True, nullable=False),

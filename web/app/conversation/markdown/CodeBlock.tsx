@@ -1,6 +1,8 @@
 /** A code with its language, a button that copies it, and colours when they are there. */
 
 import { memo, type ReactNode, useEffect, useState } from "react";
+import { kindOfCode, preview, useCanPreview } from "../../preview/previewed";
+import { words as previewTable } from "../../preview/preview-words";
 import { useWords } from "../../state";
 import { words as table } from "../conversation-words";
 import { CopyButton } from "../../CopyButton";
@@ -28,12 +30,26 @@ export const CodeBlock = memo(function CodeBlock({ code, language, more = "" }: 
     <div className="code">
       <div className="code-head">
         <span className="language" dir="ltr">{more === "" ? language : `${language} ${more}`}</span>
-        <CopyButton text={() => code} label={words.copyCode} />
+        <span className="code-actions">
+          <PreviewButton code={code} language={language} name={more} />
+          <CopyButton text={() => code} label={words.copyCode} />
+        </span>
       </div>
       <pre tabIndex={0} dir="ltr"><code>{highlighting === null ? <LongText text={code} grows /> : highlighting.map(draw)}</code></pre>
     </div>
   );
 });
+
+/** Shows what can be looked at beside the conversation. */
+function PreviewButton({ code, language, name }: { code: string; language: string; name: string }) {
+  const words = useWords(previewTable);
+  const kind = kindOfCode(language, code);
+  if (!useCanPreview() || kind === undefined) return null;
+  const called = name.trim() || words.kinds[kind];
+  return (
+    <button type="button" className="small" aria-label={words.previewOf(called)} onClick={() => preview({ kind, name: called, text: code })}>{words.preview}</button>
+  );
+}
 
 function useHighlighting(code: string, language: string): FigureChild[] | null {
   const [, setPainted] = useState<FigureChild[] | null>(null);

@@ -5,6 +5,7 @@ import { CalendarClock, Play } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
 import { hashOf, NEW_CHAT } from "../../page-address";
+import { useIsDeveloper } from "../../settings";
 import { client, useWords } from "../../state";
 import type { PageStatus } from "../page-status";
 import { SwitchCard } from "../SwitchCard";
@@ -60,8 +61,9 @@ export function ScheduleCard({ schedule, attempt, onChanged, onGone }: Props) {
 
 type RunsProps = Pick<Props, "schedule" | "attempt"> & { readonly isAwaited: boolean };
 
-function Runs({ schedule: { id, timezone, due_at: due }, isAwaited, attempt }: RunsProps) {
+function Runs({ schedule: { id, timezone, due_at: due, cron }, isAwaited, attempt }: RunsProps) {
   const words = useWords(table);
+  const isDeveloper = useIsDeveloper();
   const time = useZonedTime(timezone);
   const [details, setDetails] = useState<api.ScheduleDetails | null>(null);
   const read = useCallback(() => attempt(async () => {
@@ -81,6 +83,7 @@ function Runs({ schedule: { id, timezone, due_at: due }, isAwaited, attempt }: R
   const { upcoming, runs } = details;
   return (
     <div className="about">
+      {isDeveloper && cron !== undefined && <p className="faint">{words.cron} <code dir="ltr">{cron}</code></p>}
       <h2>{words.upcoming}</h2>
       {upcoming.length > 0 ? <ol>{upcoming.map((at) => <li key={at}>{time(at)}</li>)}</ol> : <p className="faint">{words.notDue}</p>}
       <h2>{words.details}</h2>

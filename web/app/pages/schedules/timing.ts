@@ -5,6 +5,7 @@ import type { api } from "@chat-gateway/client";
 import { useLanguage } from "../../settings";
 import { useWords } from "../../state";
 import { localeOf } from "../locale-formats";
+import { inPlainWords } from "./cron-words";
 import { words as table } from "./schedule-words";
 
 type Timing = Pick<api.ScheduleReply, "at" | "every" | "cron" | "timezone">;
@@ -32,8 +33,12 @@ export function useZonedTime(timezone: string): (at: number) => string {
 
 export function useTiming({ at, every, cron, timezone }: Timing): string {
   const words = useWords(table);
+  const language = useLanguage();
   const time = useZonedTime(timezone);
-  if (cron !== undefined) return words.cronText(cron, timezone);
+  if (cron !== undefined) {
+    const text = inPlainWords(cron, words.cronWords, language) ?? cron;
+    return timezone === browserZone() ? text : words.inZone(text, timezone);
+  }
   if (every === undefined) return words.once(at === undefined ? "" : time(at));
   const unit = (["days", "hours", "minutes"] as const).find((each) => every % UNITS[each] === 0);
   return unit === undefined ? words.everyText(every.toLocaleString()) : words.everyUnits[unit](every / UNITS[unit]);
