@@ -132,6 +132,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         streams=SessionStreams(deps, in_flight, sessions, turns, open_access),
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
+        prompt_edits=prompt_edits,
         sent_prompts=SentPrompts(deps),
         replays=replays,
         records=records,
