@@ -29,6 +29,7 @@ The map, from the entry points inwards:
     bounded_dict  a dict that keeps its newest entries
     json_parts  how many parts JSON has, before it is parsed
     thinking_in_text  what a model thinks between `<think>` and `</think>`
+    pace       when to look again
     places     places for work of which little may run at the same time
     child_process  programs that are started, without a fork
     bm25       how well a text answers a question

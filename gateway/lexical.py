@@ -11,7 +11,7 @@ Indexing and searching must use the same rule: change it here and every stored i
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -40,9 +40,9 @@ _EMOJI = (
     "\u203c\u2049\u231a-\u23ff\u25aa-\u27bf\u2934\u2935\u2b05-\u2b55"
     "\U0001f000-\U0001f3fa\U0001f400-\U0001faff"  # without the tones of skin
 )
-_LETTER = rf"[^\W_{_UNSPACED}]"
+_SPACED = rf"[^\W_{_UNSPACED}]"
 _RUN = re.compile(
-    rf"(?P<run>[{_UNSPACED}]+)|(?P<word>{_LETTER}(?:{_LETTER}|[{_ACCENTS}{_SIGNS_OF_VOWELS}])*)|(?P<emoji>[{_EMOJI}])"
+    rf"(?P<run>[{_UNSPACED}]+)|(?P<word>{_SPACED}(?:{_SPACED}|[{_ACCENTS}{_SIGNS_OF_VOWELS}])*)|(?P<emoji>[{_EMOJI}])"
 )
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
@@ -60,7 +60,7 @@ _BARRED = re.compile(f"[{''.join(_PLAIN)}]")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\WA-Za-z\d]+")
 # Words that are one, whatever stands between their parts: get_user_by_id, 138-0013-8000.
 _JOINED = re.compile(
-    rf"(?P<name>{_LETTER}+(?:_+{_LETTER}+)+)"
+    rf"(?P<name>{_SPACED}+(?:_+{_SPACED}+)+)"
     r"|(?<![^\W_])(?P<number>\+?[0-9]+(?:[-./() \u2010-\u2013]{1,2}[0-9]+)+)(?![^\W_])"
 )
 _DIGITS = range(5, 25)
@@ -151,6 +151,13 @@ def sought(text: str, *, typed: bool = True) -> list[Sought]:
         elif kind == "emoji":
             found.append(Sought((match[0],)))
     return _telling(list(dict.fromkeys(found)))
+
+
+def has(there: Set[str], unit: Sought) -> bool:
+    """Whether a text with these indexed tokens has that word."""
+    if not there.isdisjoint(unit.forms) or (unit.parts and there >= {*unit.parts}):
+        return True
+    return unit.beginning is not None and any(word.startswith(unit.beginning) for word in there)
 
 
 def _telling(units: Sequence[Sought]) -> list[Sought]:

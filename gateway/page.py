@@ -49,7 +49,7 @@ no cookies and no storage, and reach nothing. `frame-src` keeps what is shown fr
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _NAME = b"Chat Gateway"
 _ICON = re.compile(rb'<link rel="icon"[^>]*>')
-_SETTINGS = re.compile(rb'(<script type="application/json" id="page-settings">).*?(</script>)', re.DOTALL)
+_SETTINGS = b'<meta name="page-settings" content="">'
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 _SVG = re.compile(rb"\s*(<\?xml[^>]*>\s*)?((<!--.*?-->|<!DOCTYPE svg[^>\[]*>)\s*)*<svg[\s>]", re.DOTALL)
 _SVG_HEAD = 4096  # bytes within which the drawing begins
@@ -142,12 +142,11 @@ class PageFiles:
     def _named(self, page: bytes) -> bytes:
         """The built page with this gateway's name, its icon and what it is told of itself."""
         name = html.escape(self._settings.page_name).encode()
-        # A script of data ends at `</script`, whatever its type is.
-        told = orjson.dumps(self.about()).replace(b"<", b"\\u003c")
+        told = html.escape(orjson.dumps(self.about()).decode()).encode()
         page = page.replace(_NAME, name)
         if self._logo is not None:
             page = _ICON.sub(b'<link rel="icon" href="./logo">', page)
-        return _SETTINGS.sub(lambda found: found[1] + told + found[2], page)
+        return page.replace(_SETTINGS, b'<meta name="page-settings" content="%s">' % told)
 
 
 def read_logo(path: Path) -> tuple[bytes, str]:

@@ -5,6 +5,8 @@ import asyncio
 import gc
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,24 @@ def watch() -> None:
     asyncio.Handle._run = _timed  # type: ignore[method-assign] # pyright: ignore[reportPrivateUsage]
     _model_construction.complete_model_class = _counted
     gc.callbacks.append(_collected)
+
+
+@contextmanager
+def steps_taken() -> Generator[list[float]]:
+    """The CPU seconds of all steps of the event loop from now on, whosever they are."""
+    steps = [0.0]
+    run = asyncio.Handle._run  # pyright: ignore[reportPrivateUsage]
+
+    def timed(handle: asyncio.Handle) -> None:
+        before = thread_time()
+        run(handle)
+        steps.append(thread_time() - before)
+
+    asyncio.Handle._run = timed  # type: ignore[method-assign] # pyright: ignore[reportPrivateUsage]
+    try:
+        yield steps
+    finally:
+        asyncio.Handle._run = run  # type: ignore[method-assign] # pyright: ignore[reportPrivateUsage]
 
 
 def watched(app: ASGIApp) -> ASGIApp:

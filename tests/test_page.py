@@ -22,15 +22,15 @@ PNG = (
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x20\x00\x00\x00\x10\x08\x06\x00\x00\x00"
     b"\x00\x00\x00\x00\x00\x00\x00\x00IEND\xaeB`\x82"
 )
-HOSTILE = '</script><script>alert("x")</script>'
+HOSTILE = '"></title><script>alert("x")</script>'
 
 
 async def told(client: Client) -> dict[str, Any]:
     """What the page is told of itself."""
     page = (await client.get("/")).text
-    found = re.search(r'<script type="application/json" id="page-settings">(.*?)</script>', page, re.DOTALL)
+    found = re.search(r'<meta name="page-settings" content="(.*?)">', page)
     assert found is not None
-    return orjson.loads(found[1])
+    return orjson.loads(unescape(found[1]))
 
 
 @needs_page

@@ -87,6 +87,7 @@ def build(folder: Path = BUILT, *, everything: bool = True) -> None:
     build_reader(fresh / "reader")
     if (size := first_load(fresh)) > MAX_FIRST_LOAD:
         raise NotBuiltError(f"Its first load is {size:,} bytes compressed; {MAX_FIRST_LOAD:,} are the most.")
+    (fresh / "service-worker.js").write_text(service_worker(fresh))
     compress(fresh)
     (fresh / ".made-of").write_text(sources)
     shutil.rmtree(folder, ignore_errors=True)
@@ -167,6 +168,15 @@ def first_load(folder: Path) -> int:
 def loaded_first(page: str) -> list[str]:
     """The scripts, styles and icon that a browser asks for with the page."""
     return re.findall(r'(?:src|href)="\./(assets/[^"]+\.(?:js|css|svg))"', page)
+
+
+def service_worker(folder: Path) -> str:
+    """The worker of this build, of whose document another one has another version."""
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    files = " ".join(f"./{name}" for name in loaded_first(page))
+    version = hashlib.sha256(page.encode()).hexdigest()[:12]
+    text = (WEB / "service-worker.js").read_text(encoding="utf-8")
+    return text.replace("{{version}}", version).replace("{{files}}", files)
 
 
 def run(tool: str, *arguments: str, quiet: bool = False, everything: bool = True) -> int:

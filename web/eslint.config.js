@@ -4,7 +4,7 @@ import { defineConfig } from "eslint/config";
 import ts from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["node_modules", "**/dist", "eslint.config.js"] },
+  { ignores: ["node_modules", "**/dist", "eslint.config.js", "service-worker.js"] },
   js.configs.recommended,
   ts.configs.strictTypeChecked,
   ts.configs.stylisticTypeChecked,

@@ -285,6 +285,7 @@ def events(screen: Screen, quick: bool) -> Iterator[Figure]:
 def sharing(screen: Screen, quick: bool) -> Iterator[Figure]:
     """A chat of 100 long answers as a file of its own: to make, to keep, to open from a disk."""
     made, paints, turns, wholes = list[float](), list[float](), list[float](), list[float]()
+    content = b""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         file = Path(folder) / "shared.html"
         for _ in range(LOADS):

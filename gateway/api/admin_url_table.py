@@ -2,13 +2,21 @@
 
 from gateway.api import health_routes as health
 from gateway.api import limits_routes as limits
+from gateway.api import prompt_versions_routes as versions
 from gateway.api import usage_routes as usage
 from gateway.api.health_routes import ServerReply
 from gateway.api.limits_routes import LimitRules, LimitsBody
+from gateway.api.prompt_versions_routes import (
+    PromptVersionList,
+    PromptVersionReply,
+    VersionBody,
+    VersionsQuery,
+)
 from gateway.api.usage_routes import CSV, MonthQuery, MonthReply, UserList, UserMonthQuery, UsersQuery
 from gateway.http.endpoint import Cost, Endpoint
 
 LIMITS = "/api/limits"
+VERSIONS = "/api/prompts/components/{component}/versions"
 
 ADMIN = (
     Endpoint("GET", "/api/server", "server.read", health.server, {200: (ServerReply,)}, refusals=(403,)),
@@ -21,6 +29,24 @@ ADMIN = (
         {200: (LimitRules,)},
         LimitsBody,
         refusals=(403, 413),
+    ),
+    Endpoint(
+        "GET",
+        VERSIONS,
+        "prompt.list_versions",
+        versions.find,
+        {200: (PromptVersionList,)},
+        query=VersionsQuery,
+        refusals=(403, 404),
+    ),
+    Endpoint(
+        "PUT",
+        VERSIONS,
+        "prompt.change",
+        versions.change,
+        {200: (PromptVersionReply,)},
+        VersionBody,
+        refusals=(403, 404, 409, 413),
     ),
     Endpoint(
         "GET",

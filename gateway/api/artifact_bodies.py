@@ -20,6 +20,7 @@ from gateway.http.json_types import (
     Reply,
     SessionId,
     UserId,
+    not_blank,
 )
 from gateway.memory.documents.document import milliseconds
 from gateway.messages import FileReading
@@ -100,6 +101,13 @@ class UploadQuery(PlaceFields, Query):
 class ArtifactsQuery(Query):
     session_id: SessionId | None = Field(None, description="Those that this session uses.")
     turn_id: Id | None = Field(None, description="Those that this turn made.")
+    kind: Kind | None = Field(None, description="Those of this kind.")
+    q: Annotated[str, AfterValidator(not_blank)] | None = Field(
+        None,
+        max_length=200,
+        description="Words in the name or the summary, all of them, the last by its beginning. A page may "
+        "be empty and have a `next`: so many were looked through.",
+    )
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, description="The `next` of the former page.")
 

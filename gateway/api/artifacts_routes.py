@@ -104,7 +104,7 @@ async def _described(request: ApiRequest) -> ArtifactBody:
 
 
 async def find(request: ApiRequest) -> Response:
-    """Your artifacts, the newest first, and the bytes they use."""
+    """Your artifacts, the newest first, and the bytes they use; with `q` those with all of its words."""
     query = await request.read_query(ArtifactsQuery)
     page = await request.gateway.artifacts.find(
         request.principal,
@@ -112,14 +112,15 @@ async def find(request: ApiRequest) -> Response:
         before=decode_cursor(query.before) if query.before is not None else None,
         session_id=query.session_id,
         turn_id=query.turn_id,
+        kind=query.kind,
+        words=query.q,
     )
-    is_full = len(page.rows) == query.limit
     return json_reply(
         ArtifactPage(
             artifacts=[ArtifactItem.of(row, used_in=page.used_in.get(row.ref)) for row in page.rows],
             used=page.space_used.used,
             quota=page.quota,
-            next=encode_cursor(page.rows[-1].created_at, page.rows[-1].ref) if is_full else None,
+            next=encode_cursor(*page.next) if page.next is not None else None,
         )
     )
 

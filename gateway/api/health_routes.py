@@ -110,6 +110,7 @@ class Caller(Reply):
         description="Looks after the gateway: may switch skills, change documents, try edits of the prompt."
     )
     models: list[str] = Field(description="Those that a turn may choose, the default first.")
+    public_links: bool = Field(description="Links to chats may be for anybody who has them.")
 
 
 async def me(request: ApiRequest) -> Response:
@@ -126,6 +127,7 @@ async def me(request: ApiRequest) -> Response:
             is_admin="admin" in who.scopes,
             is_operator=is_operator(who),
             models=list(settings.models),
+            public_links=settings.public_links,
         )
     )
 

@@ -464,6 +464,7 @@ ENDPOINTS = (
         {200: (ArtifactPage,)},
         query=ArtifactsQuery,
         refusals=(404,),
+        cost=Cost("search", only_with=("q",)),
     ),
     Endpoint(
         "GET",

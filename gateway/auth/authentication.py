@@ -121,6 +121,7 @@ class Authentication:
         try:
             found = await self._first(headers, client.peer)
         except NotAuthenticated as error:
+            error.details = {**self._ways_in, **(error.details or {})} or None  # a page asks once more
             self._attempts.looked_at(client)
             if keys and error.code not in GENUINE:
                 self._failed(client, digest)

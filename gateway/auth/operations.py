@@ -80,7 +80,14 @@ _ADMINS_ON_OTHERS = (
 )
 _OF_THE_OPERATOR = (
     *("document.deprecate", "document.restore", "limit.change", "mcp_server.put", "mcp_server.remove"),
-    *("mcp_server.sign_in", "mcp_server.sign_out", "secret.rotate", "skill.refresh", "skill.switch"),
+    *(
+        "mcp_server.sign_in",
+        "mcp_server.sign_out",
+        "prompt.change",
+        "secret.rotate",
+        "skill.refresh",
+        "skill.switch",
+    ),
 )
 
 
@@ -102,7 +109,7 @@ def _operations() -> Iterator[Operation]:
     yield Operation("prompt.try_edits", "admin", is_operators=True)
     yield from (
         Operation(name, "admin", is_operators=True)
-        for name in ("limit.list", "mcp_server.list", "server.read")
+        for name in ("limit.list", "mcp_server.list", "prompt.list_versions", "server.read")
     )
     yield Operation("metrics.read", "metrics", is_operators=True)
     # What a message of these protocols does is an operation of its own.

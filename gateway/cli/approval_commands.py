@@ -34,7 +34,7 @@ def list_(*, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = False) -> 
     elif rows:
         show_table(("Call", "Session", "Since", "What it would do"), rows)
     else:
-        to_stderr(f"Nothing waits for you at {url}.")
+        to_stderr(f"Nothing is waiting for you at {url}.")
 
 
 def approve(

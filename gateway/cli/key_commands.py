@@ -96,5 +96,5 @@ def _state(key: dict[str, Any]) -> str:
     if "revoked_at" in key:
         return "revoked"
     if "expires_at" not in key:
-        return "holds"
-    return f"{'holds until' if key['expires_at'] > time() * 1000 else 'expired'} {moment(key['expires_at'])}"
+        return "active"
+    return f"{'expires' if key['expires_at'] > time() * 1000 else 'expired'} {moment(key['expires_at'])}"

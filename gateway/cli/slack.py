@@ -54,7 +54,7 @@ def slack(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Answer in Slack, through a gateway that runs.
+    """Answer in Slack through a running gateway.
 
     One thread is one session. The tokens are best given in the environment.
     """

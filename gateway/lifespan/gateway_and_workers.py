@@ -41,6 +41,7 @@ from gateway.service.operator_changes import Look, OperatorChanges
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
+from gateway.service.prompt_versions import PromptEdits
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
@@ -115,7 +116,8 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
     )
     added_limits = OperatorLimits(limits, storage.limit_rules)
-    await _follow_operator(process, added_mcp_servers.look, added_limits.look)
+    prompt_edits = PromptEdits(deps.prompts, storage.prompt_versions, keys)
+    await _follow_operator(process, added_mcp_servers.look, added_limits.look, prompt_edits.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
     records = SessionRecords(deps, in_flight, archiver, sessions)
@@ -132,6 +134,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         streams=SessionStreams(deps, in_flight, sessions, turns, open_access),
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
+        prompt_edits=prompt_edits,
         sent_prompts=SentPrompts(deps),
         replays=replays,
         records=records,

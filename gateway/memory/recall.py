@@ -55,12 +55,13 @@ class RetrievalResult:
 
     def new_memories(self) -> Sequence[Recalled]:
         """The found memories that are not in context, rendered."""
+        timed = rendering.shared_days(hit.row for hit in self.found.hits)
         return [
             Recalled(
                 id=hit.row.id,
                 digest=snapshot.digest_of(hit.row),
                 full=hit.form == "full",
-                text=rendering.in_form(hit),
+                text=rendering.in_form(hit, timed),
                 passage=hit.passage.number if hit.passage and hit.form == "passage" else None,
             )
             for hit in self.found.hits

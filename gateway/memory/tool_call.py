@@ -1,7 +1,7 @@
 """One call of the tool `manage_memory`: its actions, and the answers to the model."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -195,7 +195,8 @@ class MemoryCall:
         shown = (
             f"{count} in all." if count <= len(rows) else f"The newest {len(rows)} of {count}: search them."
         )
-        return _wrapped(shown, [rendering.short_line(row) for row in rows])
+        timed = rendering.shared_days(rows)
+        return _wrapped(shown, [rendering.short_line(row, timed) for row in rows])
 
     async def search(self, text: str, type: MemoryType | None) -> str:
         query = MemoryQuery(text, types=(type,) if type else (), limit=FOUND)
@@ -204,7 +205,8 @@ class MemoryCall:
             return "Nothing like that is remembered. Try other or fewer words, or list what there is."
         self.context.emit(search_event(text, found, "catalog"))
         more = f" {found.omitted} more are not shown: look for fewer things at once." if found.omitted else ""
-        return _wrapped(f"The best first.{more}", [_found(hit) for hit in found.hits])
+        timed = rendering.shared_days(hit.row for hit in found.hits)
+        return _wrapped(f"The best first.{more}", [_found(hit, timed) for hit in found.hits])
 
     async def _deleted_before(self, memory_id: str, reason: str) -> Changed | None:
         """The deletion by this very turn, whose process ended before the result."""
@@ -269,8 +271,8 @@ def _replacing(others: Sequence[Changed]) -> str:
     return f", in the place of {old.id} (“{old.summary}”). If that holds too, save it again, with “also”"
 
 
-def _found(hit: Hit) -> str:
-    return rendering.short_line(hit.row) if hit.form == "summary" else rendering.in_form(hit)
+def _found(hit: Hit, timed: Collection[str]) -> str:
+    return rendering.short_line(hit.row, timed) if hit.form == "summary" else rendering.in_form(hit, timed)
 
 
 def _wrapped(note: str, lines: Sequence[str]) -> str:

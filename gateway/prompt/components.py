@@ -19,14 +19,14 @@ MAX_FILE_SIZE = 1_048_576
 SHORT = "small"
 """The folder, in that of the components, with their short variants."""
 
-Source = Literal["file", "default"]
+Source = Literal["file", "default", "edited"]
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """A part of the prompt, cleaned but not cut. `digest` is the SHA-256 of `text` in hex, `tokens` its
-    estimated size, `fixed` means that it is never cut; `source` is whether it is the folder's own file or
-    the one that comes with the gateway."""
+    estimated size, `fixed` means that it is never cut; `source` is whether it is the folder's own file, the
+    one that comes with the gateway, or what the operator has written in its place."""
 
     name: str
     file: str
@@ -55,6 +55,14 @@ class Components:
         Raises:
             InvalidRequest: there is no component of that name.
         """
+        return self._edited(texts, None)
+
+    def rewritten(self, texts: Mapping[str, str]) -> "Components":
+        """The same for good: the components say that they are `edited`. What is none any more is left out."""
+        names = {item.name for item in self.items}
+        return self._edited({name: text for name, text in texts.items() if name in names}, "edited")
+
+    def _edited(self, texts: Mapping[str, str], source: "Source | None") -> "Components":
         names = [item.name for item in self.items]
         if unknown := sorted(set(texts) - set(names)):
             raise InvalidRequest(
@@ -68,7 +76,8 @@ class Components:
                 warnings.append(f"{item.file} cannot be empty, as it must not be cut: it stays as it is.")
                 text = item.text
             if text:
-                items.append(replace(item, text=text, digest=_digest(text), tokens=estimate_tokens(text)))
+                made = replace(item, text=text, digest=_digest(text), tokens=estimate_tokens(text))
+                items.append(replace(made, source=source) if source and item.name in texts else made)
         return Components(tuple(items), tuple(warnings))
 
 
@@ -89,15 +98,34 @@ class PromptFolder:
         self._folder = path or self._bundled
         self._path = str(self._folder)
         self._last: dict[bool, _Reading] = {}
+        self._instead: Mapping[str, str] = {}
+        self._rewritten: dict[bool, tuple[Components, Components]] = {}
 
     @property
     def path(self) -> Path:
         return self._folder
 
+    def become(self, texts: Mapping[str, str]) -> None:
+        """Has these texts hold in place of the files of the components with these names, in both forms of the
+        prompt."""
+        if texts != self._instead:
+            self._instead = dict(texts)
+            self._rewritten = {}
+
     def read(self, *, short: bool = False) -> Components:
-        """The components as they are now, or their `short` variants: `small/FILE` in the same folder as the
-        FILE that is used, where there is one. Cheap while nothing has changed (one stat per file), so ask at
-        the start of each turn. What cannot be used becomes a warning, never an exception."""
+        """The components as `files` has them, with what holds in place of some. As cheap."""
+        files = self.files(short=short)
+        if not self._instead:
+            return files
+        known = self._rewritten.get(short)
+        if known is None or known[0] is not files:
+            known = self._rewritten[short] = (files, files.rewritten(self._instead))
+        return known[1]
+
+    def files(self, *, short: bool = False) -> Components:
+        """The components as their files are now, or their `short` variants: `small/FILE` in the same folder
+        as the FILE that is used, where there is one. Cheap while nothing has changed (one stat per file), so
+        ask at the start of each turn. What cannot be used becomes a warning, never an exception."""
         # States are taken before the files are read: an edit from then on is seen next time.
         last = self._last.get(short)
         if last is not None and last.state == self._state(last.paths):

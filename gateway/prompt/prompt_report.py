@@ -23,7 +23,10 @@ class ComponentReport(_Shape):
     name: str
     layer: Layer
     file: str
-    source: Source = Field(description="`default` when the file is not in the prompts folder or unusable.")
+    source: Source = Field(
+        description="`default` when the file is not in the prompts folder or unusable; `edited` when the "
+        "operator has written something in its place."
+    )
     text: str = Field(description="Cleaned, before it is cut.")
     digest: str = Field(description="SHA-256 of the text, in hex.")
     tokens: int = Field(description="Estimated size in the prompt.")

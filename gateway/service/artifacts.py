@@ -1,5 +1,6 @@
 """The operations on artifacts. They check whose they are, and whose the sessions are that they belong to."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,11 +13,12 @@ from gateway.artifacts.reading import ContentPart, Selector, read_part
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.ids import now_ms
+from gateway.lexical import Sought, has, indexed, sought
 from gateway.messages import FileReading
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.service.upload_buffer import UploadBuffer
-from gateway.storage.artifacts import ArtifactRow, Artifacts, SpaceUsed
+from gateway.storage.artifacts import ArtifactRow, Artifacts, Kind, SpaceUsed
 
 MAX_UPLOADS = 8
 """Contents of the largest size that are received at the same time: each is a file until it is kept."""
@@ -24,14 +26,23 @@ MAX_PER_USER = 2
 """Contents of one user that are received at the same time."""
 
 
+PAGE = 200
+"""Artifacts whose names and summaries are looked through at a time."""
+MAX_READ = 2000
+"""Artifacts that one request looks through: some 100 ms."""
+MAX_SHOWN = 1000
+"""Characters of a compact form in which words are looked for."""
+
+
 class FoundArtifacts(NamedTuple):
     """Artifacts, the newest first, the session that used each last, by its ref, and what all of their owner's
-    take of the `quota`, in bytes."""
+    take of the `quota`, in bytes. `next` is before which pair to go on; None: there are no more."""
 
     rows: Sequence[ArtifactRow]
     used_in: Mapping[str, str]
     space_used: SpaceUsed
     quota: int
+    next: tuple[int, str] | None
 
 
 class UploadPlace(NamedTuple):
@@ -114,18 +125,33 @@ class UserArtifacts:
         before: tuple[int, str] | None = None,
         session_id: str | None = None,
         turn_id: str | None = None,
+        kind: Kind | None = None,
+        words: str | None = None,
     ) -> FoundArtifacts:
-        """All of the caller's, those that a session uses, or those that a turn made. Raises errors.NotFound
-        (session_not_found)."""
+        """All of the caller's, those that a session uses, that a turn made, of a kind, or with all of `words`
+        in name or summary: of these fewer than `limit` where MAX_READ others stand between. Raises
+        errors.NotFound (session_not_found)."""
         owner = who.user_id
         if session_id is not None:
             owner = await owner_of(self._deps.projects, who, session_id)
-        rows = await self._store.find(
-            owner, limit=limit, before=before, session_id=session_id, turn_id=turn_id
-        )
+        units = await asyncio.to_thread(sought, words) if words is not None else None
+        found, read, is_over = list[ArtifactRow](), 0, False
+        while not is_over and len(found) < limit and read < MAX_READ:
+            most = limit if units is None else PAGE
+            rows = await self._store.find(
+                owner, limit=most, before=before, session_id=session_id, turn_id=turn_id, kind=kind
+            )
+            read, is_over = read + len(rows), len(rows) < most
+            having = rows if units is None else await asyncio.to_thread(_having, rows, units)
+            taken = having[: limit - len(found)]
+            found += taken
+            is_over = is_over and len(taken) == len(having)
+            if last := (taken if len(found) == limit else rows)[-1:]:
+                before = last[0].created_at, last[0].ref
         used = await self._store.space_used(who.user_id)
-        used_in = await self._store.used_in(owner, [row.ref for row in rows])
-        return FoundArtifacts(rows, used_in, used, self._deps.settings.artifact_quota)
+        used_in = await self._store.used_in(owner, [row.ref for row in found])
+        quota, following = self._deps.settings.artifact_quota, None if is_over else before
+        return FoundArtifacts(found, used_in, used, quota, following)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """The caller's, or of a session that they may read. Raises errors.NotFound (artifact_not_found)."""
@@ -195,3 +221,13 @@ async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncGenerator[by
     yield first
     async for chunk in rest:
         yield chunk
+
+
+def _having(rows: Sequence[ArtifactRow], units: Sequence[Sought]) -> list[ArtifactRow]:
+    return [row for row in rows if units and _has_all(row, units)]
+
+
+def _has_all(row: ArtifactRow, units: Sequence[Sought]) -> bool:
+    named = (row.name, row.ref, row.metadata.get("tool"), row.summary, row.compact[:MAX_SHOWN])
+    there = set(indexed("\n".join(str(each) for each in named if each)))
+    return all(has(there, unit) for unit in units)

@@ -23,6 +23,7 @@ from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.projects import UserProjects
+from gateway.service.prompt_versions import PromptEdits
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import TenantRetention
@@ -56,6 +57,7 @@ class Gateway:
     streams: SessionStreams
     history: SessionHistory
     prompts: Prompts
+    prompt_edits: PromptEdits
     sent_prompts: SentPrompts
     replays: SessionReplays
     records: SessionRecords

@@ -31,7 +31,7 @@ async def owner_of(projects: Projects, who: Principal, session_id: str, need: Ne
 
 def read_only() -> Forbidden:
     return Forbidden(
-        "This session is somebody else's, who does not let you do that: ask them, or use one of yours.",
+        "This chat belongs to someone else. Ask them for access.",
         code="session_read_only",
     )
 

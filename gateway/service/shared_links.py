@@ -58,12 +58,13 @@ class UserLinks:
             errors.Conflict (too_many_links).
         """
         now = now_ms()
-        await self._api_keys.check_in_person(who)
-        if audience == "anybody" and not self._deps.settings.public_links:
-            raise Forbidden(
-                "Links for anybody are off here: its operator can allow them (GATEWAY_PUBLIC_LINKS).",
-                code="no_public_links",
-            )
+        if audience == "anybody":
+            if not self._deps.settings.public_links:
+                raise Forbidden(
+                    "Links for anybody are off here: its operator can allow them (GATEWAY_PUBLIC_LINKS).",
+                    code="no_public_links",
+                )
+            await self._api_keys.check_in_person(who)  # it would outlive a key that somebody has found
         if expires_at is not None and expires_at <= now:
             raise InvalidRequest("expires_at has passed already.")
         owner = await owner_of(self._deps.projects, who, session_id, "own")

@@ -14,7 +14,7 @@ from gateway.storage.turns import TurnRow
 
 KEY_ENDED = "The API key that this was asked for with was revoked, or has expired."
 SIGN_IN_ENDED = "The sign-in by which this was asked for has ended: sign in again."
-NO_MEMBER = "This session is somebody else's, who does not let you do that any more."
+NO_MEMBER = "This chat belongs to someone else, who no longer lets you write in it."
 
 
 class StandingAccess:

@@ -131,7 +131,7 @@ class UserUsage:
             now_ms(),
             after=after,
             limit=limit,
-            tenant=None if of_all else who.tenant,
+            tenant=None if of_all else who.tenant,  # the default one's admins are operators
             named=self._roles if of_all else (),
         )
         used = await self._of_users([each.user_id for each in page], month)

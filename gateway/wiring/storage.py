@@ -59,6 +59,8 @@ from gateway.storage.persons import PersonErasures, Persons
 from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
+from gateway.storage.prompt_versions import PromptVersions
+from gateway.storage.prompt_versions.statements import SqlPromptVersions
 from gateway.storage.provider_keys import ProviderKeys
 from gateway.storage.provider_keys.statements import SqlProviderKeys
 from gateway.storage.replica_signals import Signals
@@ -137,6 +139,7 @@ class Storage:
     ended_access: EndedAccess
     projects: Projects
     saved_prompts: SavedPrompts
+    prompt_versions: PromptVersions
     provider_keys: ProviderKeys
     secrets: Secrets
     shared_links: SharedLinks
@@ -339,6 +342,7 @@ def _storage_on(
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
         saved_prompts=SqlSavedPrompts(database),
+        prompt_versions=SqlPromptVersions(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
         shared_links=SqlSharedLinks(database),

@@ -29,6 +29,7 @@ KINDS: Mapping[str, str] = {
     "invitation": "p_" + "1" * 32,
     "invitation_2": "p_" + "2" * 32,
     "key": "0" * 16,
+    "link": "ln_" + "0" * 16,
     "member": "mia",
     "memory": "m_" + "0" * 16,
     "memory_2": "m_" + "1" * 16,
@@ -52,6 +53,7 @@ KINDS: Mapping[str, str] = {
 IN_PATHS: Mapping[str, str] = {
     "chat_id": "session",
     "key_id": "key",
+    "link_id": "link",
     "memory_id": "memory",
     "profile_id": "user",
     "project_id": "project",
@@ -88,11 +90,13 @@ OF_ROUTES: Mapping[str, Mapping[str, str]] = {
 """… which is another in paths that end so."""
 SAME_FOR_ALL: Mapping[str, str] = {
     "branch": "0",
+    "component": "nothing",
     "document_id": "d_0",
     "hold_id": "hold_0",
     "kind": "user",
     "model": "demo",
     "name": "nothing",
+    "token": "nothing",
     "shared_prompt_id": "sp_0",
     "version": "1",
 }
@@ -120,6 +124,7 @@ LISTS = frozenset({"attachments", "memoryIds"})
 MESSAGE = {"role": "user", "content": "/say hi"}
 MESSAGES = [MESSAGE | {"id": "m1", "parts": [{"type": "text", "text": "/say hi"}]}]
 REQUIRED: Mapping[str, Any] = {
+    "after": 0,
     "action": "activate",
     "confirm": "not their id",
     "content": "The sky is blue.",
@@ -139,7 +144,9 @@ REQUIRED: Mapping[str, Any] = {
     "reason": "n",
     "projects": [],
     "role": "reader",
+    "rules": [],
     "status": "paused",
+    "token": "of no link",
     "text": "Tell me of {{topic}}.",
     "url": "https://example.org/hook",
     "userMessage": "hi",
@@ -149,6 +156,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "A2aCall": {"id": 1, "method": "GetTask", "params": {"id": "{turn}"}},
     "ChatCompletionBody": {"model": "demo"},
     "ArtifactBody": {"text": "x"},
+    "McpServerBody": {"url": "http://127.0.0.1/mcp"},
     "HoldBody": {"sessionId": "nowhere"},
     "McpMessage": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
     "MessagesBody": {"model": "demo", "max_tokens": 100},

@@ -179,7 +179,9 @@ async def test_nobody_gets_more_than_what_was_shared(settings: Settings, anyio_b
             assert (await client.post(f"{LINKS}/open", {"token": token}, **who)).status_code in {403, 404}
         assert (await client.post(LINKS, {"session_id": session}, **ada)).status_code in {403, 404}
         own = await say(client, ada, "mine")
-        found = await client.post(LINKS, {"session_id": own}, **ada)
+        assert (await link(client, own, ada))["audience"] == "signed_in"
+    async with guarded(settings, public_links=True) as client:
+        found = await client.post(LINKS, {"session_id": own, "audience": "anybody"}, **ada)
         assert (found.status_code, found.json()["error"]["code"]) == (403, "not_with_this_key")
 
 

@@ -2,7 +2,7 @@
 indexed."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 from sqlalchemy import Connection
@@ -87,7 +87,7 @@ async def test_a_search_shows_what_was_typed_where_it_stands(
     assert marked in "".join(f"[{each.text}]" if each.hit else each.text for each in text or [MarkedText("")])
 
 
-def make_former(connection: Connection, words: dict[str, Iterable[str]]) -> None:
+def make_former(connection: Connection, words: Mapping[str, Iterable[str]]) -> None:
     """Puts words as an earlier version made them in the place of what was indexed of these sessions' only
     turn."""
     mark, is_file = mark_of(OWNER), connection.dialect.name == "sqlite"

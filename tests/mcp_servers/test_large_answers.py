@@ -1,41 +1,21 @@
 """The largest answers of servers: whatever is in them, others wait for none."""
 
-import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
-from time import thread_time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from gateway.errors import ServerUnreachable
-from tests.loop_watchdog import LIMIT
+from tests.loop_watchdog import LIMIT, steps_taken
 from tests.mcp_servers.large_answers import BEFORE, LISTS, PARTS, SHAPES, SIZE
 from tests.mcp_servers.serving import HERE, Attached, address, attached, body, program
 
 pytestmark = pytest.mark.anyio
 
 SCRIPT = HERE / "large_answers.py"
-
-
-@contextmanager
-def longest_step() -> Generator[list[float]]:
-    """The CPU seconds of steps of the event loop, also of those that are the SDK's."""
-    steps = [0.0]
-    run = asyncio.Handle._run  # pyright: ignore[reportPrivateUsage]
-
-    def timed(handle: asyncio.Handle) -> None:
-        before = thread_time()
-        run(handle)
-        steps.append(thread_time() - before)
-
-    asyncio.Handle._run = timed  # type: ignore[method-assign] # pyright: ignore[reportPrivateUsage]
-    try:
-        yield steps
-    finally:
-        asyncio.Handle._run = run  # type: ignore[method-assign] # pyright: ignore[reportPrivateUsage]
 
 
 @asynccontextmanager
@@ -62,7 +42,7 @@ async def test_the_largest_answers_hold_nobody_up(way: str) -> None:
     async with answering(way) as servers:
         await servers.call("it", shape="small")  # code is loaded
         for shape in [*SHAPES, *BEFORE]:
-            with longest_step() as steps:
+            with steps_taken() as steps:
                 try:
                     output = await servers.call("it", shape=shape)
                     assert output.content or output.files
@@ -78,7 +58,7 @@ async def test_the_largest_lists_hold_nobody_up(listed: str) -> None:
     """Of tools with all that their schemas may have."""
     async with answering("stream"):  # code is loaded
         pass
-    with longest_step() as steps:
+    with steps_taken() as steps:
         async with answering("stream", listed) as servers:
             assert servers.state.status == "connected"
     assert max(steps) < LIMIT

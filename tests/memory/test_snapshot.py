@@ -1,19 +1,23 @@
 """What stands in a prompt of the memories: as much as fits, by weight, and nothing left out in silence."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.ids import DAY_MS
 from gateway.lexical import estimate_tokens
 from gateway.memory import rendering, snapshot, validation
 from gateway.memory.changes import Attribution
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import MemoryRow, Profile, Scope
+from gateway.storage.memories.contract import MemoryStore
+from tests.loop_watchdog import LIMIT, steps_taken
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +42,8 @@ async def test_few_memories_stand_there_in_full(memories: Memories) -> None:
 
     assert found.text == (await taken(memories)).text
     shown = re.search(
-        rf"{second}(?s:.*)\[{first}\] fact, [\d-]{{10}}: 喜欢简约的设计风格。 尤其是黑白。", found.text
+        rf"{second}(?s:.*)\[{first}\] fact, [\d-]{{10}} [\d:]{{8}}: 喜欢简约的设计风格。 尤其是黑白。",
+        found.text,
     )
     assert shown is not None
     assert set(found.digests) == {first, second}
@@ -115,7 +120,7 @@ def test_another_memory_takes_the_place_of_its_line(
     at = data.draw(st.integers(0, len(rows) - 1))
     new, before = rows[at], sorted([*rows[:at], *rows[at + 1 :]], key=_weight)
     rows.sort(key=_weight)
-    (full_before, brief_before), (full, brief) = snapshot.fit(before, tokens), snapshot.fit(rows, tokens)
+    (full_before, brief_before), (full, brief) = _fitted(before, tokens), _fitted(rows, tokens)
     listed_before, listed = {*_ids(full_before), *_ids(brief_before)}, {*_ids(full), *_ids(brief)}
 
     gone = [row for row in before if row.id in listed_before - listed]
@@ -128,6 +133,10 @@ def test_another_memory_takes_the_place_of_its_line(
     spent = _spent(full, brief)
     assert spent <= tokens
     assert not shortened or spent + _full(shortened[0]) - _brief(shortened[0]) > tokens
+
+
+def _fitted(rows: list[MemoryRow], tokens: int) -> list[list[MemoryRow]]:
+    return [[form.row for form in forms] for forms in snapshot.fit(rows, tokens)]
 
 
 def _row(number: int, words: int, importance: int, pinned: bool, used: int) -> MemoryRow:
@@ -144,11 +153,11 @@ def _ids(rows: Iterable[MemoryRow]) -> set[str]:
 
 
 def _full(row: MemoryRow) -> int:
-    return estimate_tokens(rendering.line(row)) + 1
+    return estimate_tokens(rendering.line(row)) + 1 + snapshot.TIME_TOKENS
 
 
 def _brief(row: MemoryRow) -> int:
-    return min(_full(row), estimate_tokens(rendering.catalog_line(row)) + 1)
+    return min(_full(row), estimate_tokens(rendering.catalog_line(row)) + 1 + snapshot.TIME_TOKENS)
 
 
 def _least(row: MemoryRow, tokens: int) -> int:
@@ -222,3 +231,42 @@ async def test_a_digest_changes_with_what_is_told_and_with_nothing_else(memories
     assert (await taken(memories)).digests == before
     await memories.edit(ANN, memory_id, {"content": "Likes coffee"}, BY)
     assert (await taken(memories)).digests != before
+
+
+def test_of_two_memories_of_one_day_the_later_one_can_be_known() -> None:
+    """Their lines have the time; those of a memory that is alone on its day do not."""
+    day = 1_796_000_000_000
+    rows = [
+        validation.make(NewMemory("我住在北京"), ANN, "m_1", day),
+        validation.make(NewMemory("我住在上海"), ANN, "m_2", day + 61_000),
+        validation.make(NewMemory("I like tea"), ANN, "m_3", day - 9 * DAY_MS),
+    ]
+    timed = rendering.shared_days(rows)
+    first, second, alone = (rendering.line(row, timed) for row in rows)
+
+    assert re.search(r"fact, (\S+ \d\d:\d\d:\d\d): 我住在北京", first)
+    assert first.split(": 我")[0][-19:] < second.split(": 我")[0][-19:]
+    assert re.search(r"fact, \d{4}-\d\d-\d\d: I like tea", alone)
+    assert rendering.catalog_line(rows[0], timed) != rendering.catalog_line(rows[0])
+
+
+@pytest.mark.parametrize("words", [1, 300])
+async def test_a_snapshot_of_many_memories_holds_nobody_up(words: int) -> None:
+    """Nor of long ones: the first turn of a session waits for it, and nobody else."""
+    rows = [_row(number, words, 3, False, 0) for number in range(800)]
+
+    class Store:
+        async def list(self, *_: object, limit: int) -> Sequence[MemoryRow]:
+            return rows[:limit]
+
+        async def count(self, *_: object) -> int:
+            return len(rows)
+
+        async def weighed(self, *_: object, limit: int) -> Sequence[MemoryRow]:
+            return rows[:limit]
+
+    with steps_taken() as steps:
+        made = await snapshot.load(cast("MemoryStore", Store()), ANN, [], tokens=8000)
+    assert made.omitted == len(rows) - len(made.rows)
+    assert len(made.rows) > 50
+    assert max(steps) < LIMIT

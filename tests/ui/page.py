@@ -14,7 +14,8 @@ SCREEN: ViewportSize = {"width": 1280, "height": 720}
 EVERY = "GATEWAY_TEST_EVERY_RELOAD"
 REMINDER = 30.0  # asyncio swallows what a signal raises while it calls back
 
-CLOSED = """if (location.protocol.startsWith("http") && self.origin !== "null" && !localStorage.getItem("gateway.settings"))
+CLOSED = """const isPage = location.protocol.startsWith("http") && self.origin !== "null";
+    if (isPage && !localStorage.getItem("gateway.settings"))
     localStorage.setItem("gateway.settings", '{"inspector": false}')"""
 
 in_a_browser = [
@@ -26,7 +27,7 @@ in_a_browser = [
 @contextmanager
 def opened(browser: Browser, url: str, locale: str = "en-GB", *, inspector: bool = False) -> Generator[Page]:
     """The page in a context of its own. `inspector`: as the page has it for a new reader, not closed."""
-    with browser.new_context(locale=locale) as context:
+    with browser.new_context(locale=locale, service_workers="block") as context:
         # On a screen as wide as this one the inspector is there by itself, beside what a test looks for.
         if not inspector:
             context.add_init_script(CLOSED)
@@ -56,7 +57,7 @@ def watched(page: Page) -> Generator[None]:
     finally:
         page.remove_listener("pageerror", on_error)
         page.remove_listener("console", on_line)
-    assert troubles == []
+    assert not troubles, "\n".join(troubles)
 
 
 @contextmanager

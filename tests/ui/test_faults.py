@@ -154,7 +154,7 @@ def test_a_message_waits_for_room_on_the_disk_of_the_server(page: Page, server: 
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (NO_ROOM, hard))  # writes fail as on a full disk
     ask(page, "/say two")
     expect(page.locator(".pending")).to_contain_text(
-        "The server has no room left. It is sent again by itself."
+        "The server is out of storage space. It will be sent again automatically."
     )
 
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))

@@ -17,7 +17,7 @@ from tests.ui.states import go
 
 pytestmark = in_a_browser
 
-UNDONE = "Undone: the model is not sent this summary any more."
+UNDONE = "Undone: the model no longer gets this summary."
 FILLER = "The garden has many trees and a river runs through it. " * 14
 
 
@@ -116,7 +116,7 @@ def test_a_compression_that_fails_says_why(page: Page, http: httpx2.Client, demo
         "The model refused to write a summary."
     )
     expect(page.locator(".note.compression.trouble")).to_have_text(
-        "Not compressed, nothing was changed. The model refused to write a summary."
+        "Not compressed. Nothing has changed. The model refused to write a summary."
     )
     expect(page.locator(".question")).to_have_count(3)
     httpx2.post(f"{demo_url}/demo/summaries", json={"next": []}, trust_env=False)
@@ -131,7 +131,7 @@ def test_an_archived_chat_looks_as_before_and_is_replayed_and_travels(
     go(page, "s=long3")
     before = drawn(page, 2)
     choose(page, "What the model sees")
-    page.get_by_role("button", name="Move to the archive files").click()
+    page.get_by_role("button", name="Move to archive storage").click()
     expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text(
         "Everything can be read as before."
     )
@@ -156,7 +156,7 @@ def test_an_archived_chat_looks_as_before_and_is_replayed_and_travels(
     file = tmp_path / "long3.jsonl"
     download.value.save_as(file)
     page.locator("#import-chat").set_input_files(file)
-    expect(page.locator(".chats-notice")).to_contain_text("This chat is already here.")
+    expect(page.locator(".chats-notice")).to_contain_text("This chat is here already.")
     http.delete("/api/sessions/long3").raise_for_status()
     page.get_by_role("button", name="New chat").click()
     page.locator("#import-chat").set_input_files(file)

@@ -86,6 +86,7 @@ def test_a_chat_is_printed_with_all_of_its_turns(page: Page) -> None:
 
     assert page.evaluate(HEADINGS) == [f"Answer {number}" for number in range(1, TURNS + 1)]
     assert [each for each in page.locator(PRESSED).all() if each.is_visible()] == []
+    expect(page.get_by_role("heading", name="A long chat", level=1)).to_be_visible()
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(35, 38, 43)"
     link = page.locator('a[href="https://example.org/7"]')
     assert link.evaluate("(a) => getComputedStyle(a, '::after').content") == '" (" attr(href) ")"' or (

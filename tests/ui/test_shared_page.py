@@ -20,7 +20,12 @@ pytestmark = in_a_browser
 MARKDOWN = Path(__file__).resolve().parents[2] / "web" / "app" / "conversation" / "markdown"
 ROW = re.compile(r'^\s*\[("(?:[^"\\]|\\.)*"), ', re.MULTILINE)
 DRAWN = """() => [...document.querySelectorAll("article.turn")].map((turn) => [...turn.querySelectorAll(
-    ".prose")].map(({ innerHTML }) => innerHTML.replace(/ (?:id|aria-describedby)="[^"]*"/g, "")))"""
+    ".prose")].map((prose) => {
+        const copy = prose.cloneNode(true);
+        for (const button of copy.querySelectorAll("button:not(.footnote)")) button.remove();
+        return copy.innerHTML.replace(/ (?:id|aria-describedby)="[^"]*"/g, "");
+    }))"""
+"""The Markdown of each turn, without what is pressed there."""
 PRINT_ALL = "dispatchEvent(new Event('beforeprint'))"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -97,6 +102,7 @@ def test_a_shared_page_is_drawn_as_the_page(
     seed(http, "models", texts, "As models write")
     offline.goto(kept(http, tmp_path, "models"))
     is_whole(offline)
+    offline.evaluate(PRINT_ALL)
     shared = offline.evaluate(DRAWN)
 
     assert len(shared) == len(texts)

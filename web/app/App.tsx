@@ -3,6 +3,7 @@
 import { PanelLeft, PanelRight, Settings as SettingsIcon, SquarePen } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 
+import { useEnlarged } from "./conversation/enlarged";
 import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
@@ -23,6 +24,7 @@ import { words as table } from "./frame-words";
 
 const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }) => ({ default: Inspector })));
 const PreviewPanel = lazy(() => import("./preview/PreviewPanel"));
+const Lightbox = lazy(() => import("./conversation/Lightbox"));
 
 export function App() {
   const words = useWords(table);
@@ -32,6 +34,7 @@ export function App() {
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
   const previewed = usePreviewed();
+  const enlarged = useEnlarged();
   const isPreviewOver = !useIsBeside();
   const hasInspector = inspector.isOpen && page === null && previewed === null;
   const isCovered = sidebar.isOver || (hasInspector && inspector.isOver) || (previewed !== null && isPreviewOver);
@@ -69,6 +72,7 @@ export function App() {
         uncover();
         preview(null);
       }} />}
+      {enlarged && <Suspense><Lightbox shown={enlarged} /></Suspense>}
       <Commands />
       <Library />
       <SettingsDialog />

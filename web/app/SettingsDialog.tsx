@@ -7,6 +7,8 @@ import { exportChats, importChats, inWordsOf } from "./chat-files";
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
 import { saveFile } from "./downloads";
+import { askToNotify, canNotify } from "./notifications";
+import { words as notificationTable } from "./notification-words";
 import { PersonExport } from "./PersonExport";
 import { ProviderKeys } from "./ProviderKey";
 import { chats } from "./sidebar/chats";
@@ -78,10 +80,29 @@ function Choices() {
       <ProviderKeys />
       <ChatFiles />
       <PersonExport />
+      <Notifications />
       <DeveloperTools />
       <QuietPages />
       <Account />
     </Dialog>
+  );
+}
+
+function Notifications() {
+  const words = useWords(notificationTable);
+  const isOn = useSettings(({ notify }) => notify);
+  const [isRefused, setRefused] = useState(false);
+  if (!canNotify()) return null;
+  const change = async (wanted: boolean) => {
+    const notify = wanted && await askToNotify();
+    setRefused(wanted && !notify);
+    settings.set({ notify });
+  };
+  return (
+    <>
+      <Switch isOn={isOn} label={words.notify} hint={words.notifyHint} onChange={(wanted) => void change(wanted)} />
+      {isRefused && <small role="alert" className="trouble">{words.refused}</small>}
+    </>
   );
 }
 

@@ -11,6 +11,8 @@ import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
 import { keepInputMethodsApart } from "./input-methods";
+import { keepNotifying } from "./notifications";
+import { keepPageOffline } from "./offline-page";
 import { followOnScreenKeyboard } from "./on-screen-keyboard";
 import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
@@ -40,6 +42,8 @@ void readModels();
 followModels();
 takeRecordings();
 previewing.set({ isAvailable: true });
+keepNotifying();
+keepPageOffline();
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);

@@ -22,8 +22,8 @@ const OWN: PageSettings = { name: "Chat Gateway", logo: false, greeting: null, s
 export const pageSettings: PageSettings = { ...OWN, ...told() };
 
 function told(): Partial<PageSettings> {
-  const text = document.getElementById("page-settings")?.textContent ?? "";
-  return text.trim() === "" ? {} : JSON.parse(text) as Partial<PageSettings>;
+  const text = document.querySelector<HTMLMetaElement>('meta[name="page-settings"]')?.content ?? "";
+  return text === "" ? {} : JSON.parse(text) as Partial<PageSettings>;
 }
 
 // That of the reader's language, else of another Chinese or of English, else any; null: the operator set none.

@@ -23,6 +23,8 @@ export interface Settings {
   readonly detail: Detail;
   /** What developers need is shown: the inspector, webhooks, cron expressions. null: as the server has it. */
   readonly developer: boolean | null;
+  /** What is done while the reader is elsewhere is told by the browser. */
+  readonly notify: boolean;
   /** Of new chats; null: the server's. */
   readonly model: string | null;
   /** Of a trace in the reader's own dashboard, with `{trace_id}` in it; empty: none. */
@@ -30,7 +32,7 @@ export interface Settings {
 }
 
 const STORED_AS = "gateway.settings";
-const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", developer: null, model: null, traceAddress: "" };
+const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", developer: null, notify: false, model: null, traceAddress: "" };
 
 export const settings = createStore<Settings>(read());
 
@@ -76,6 +78,7 @@ function read(): Settings {
     inspector: typeof stored.inspector === "boolean" ? stored.inspector : DEFAULTS.inspector,
     detail: DETAILS.find((each) => each === stored.detail) ?? DEFAULTS.detail,
     developer: typeof stored.developer === "boolean" ? stored.developer : DEFAULTS.developer,
+    notify: stored.notify === true,
     model: typeof stored.model === "string" ? stored.model : DEFAULTS.model,
     traceAddress: typeof stored.traceAddress === "string" && isTraceAddress(stored.traceAddress) ? stored.traceAddress : DEFAULTS.traceAddress,
   };

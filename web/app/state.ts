@@ -74,7 +74,6 @@ export function useWords<W>(words: Table<W>): Table<W>[Language] {
 
 const KEY = "gateway.key";
 const ABOUT_THE_BROWSER = ["gateway.settings", "gateway.single-keys"]; // not about the reader
-let waysIn: Readonly<Record<string, unknown>> = {};
 let giveKey: ((key: string) => void) | null = null;
 
 export const client = new GatewayClient({
@@ -82,8 +81,7 @@ export const client = new GatewayClient({
   key: readStored(KEY, "tab") ?? "",
   fetch: (input, init) => fetch(input, init).then(noteServerTime),
   onKeyNeeded: (wasWrong, { details }) => {
-    const { sign_in: signIn, keeps_keys: keepsKeys } = { ...waysIn, ...details };
-    waysIn = { sign_in: signIn, keeps_keys: keepsKeys }; // a refusal of a wrong key tells none
+    const { sign_in: signIn, keeps_keys: keepsKeys } = details;
     app.set({ keyNeeded: { wasWrong, signIn: typeof signIn === "string" ? signIn : null, keepsKeys: keepsKeys === true } });
     return new Promise((resolve) => { giveKey = resolve; });
   },
@@ -102,8 +100,12 @@ export function answerKey(key: string): void {
 export async function keepKey(key: string): Promise<void> {
   const ask = (path: string, init: RequestInit = {}) => fetch(new URL(path, location.href.replace(/[?#].*$/, "")), { ...init, cache: "no-store" });
   const kept = await ask("auth/keep-key", { method: "POST", headers: { Authorization: `Bearer ${key}` } });
-  if (kept.ok && (await ask("api/me")).ok) location.reload();
-  else answerKey(key);
+  if (!kept.ok || !(await ask("api/me")).ok) {
+    answerKey(key);
+    return;
+  }
+  writeStored(KEY, null, "tab");
+  location.reload();
 }
 
 // The address at which the reader signs in, and from which they come back to where they are.

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from gateway.lexical import MIN_BEGINNING, Sought, indexed, is_unspaced, sought, tokens
+from gateway.lexical import MIN_BEGINNING, Sought, has, indexed, is_unspaced, sought, tokens
 from gateway.storage.memories import Filter, Match, MemoryRow, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
@@ -44,9 +44,4 @@ def _had_by(match: Match, units: Sequence[Sought]) -> tuple[int, int]:
     content = row.content[passage.begin : passage.end] if passage else row.content[:MAX_READ]
     text = "\n".join((content, row.summary, *row.tags))
     there, own = set(indexed(text)), set(tokens(text))
-    had = sum(
-        bool(there & {*unit.forms})
-        or (unit.beginning is not None and any(word.startswith(unit.beginning) for word in there))
-        for unit in units
-    )
-    return had, sum(bool(own & {*unit.forms}) for unit in units)
+    return sum(has(there, unit) for unit in units), sum(bool(own & {*unit.forms}) for unit in units)

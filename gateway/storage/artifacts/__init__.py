@@ -95,9 +95,10 @@ class ArtifactReader(Protocol):
         before: tuple[int, str] | None = None,
         session_id: str | None = None,
         turn_id: str | None = None,
+        kind: Kind | None = None,
     ) -> Sequence[ArtifactRow]:
         """The newest first by (created_at, ref), strictly before that pair: all of the owner's, those that a
-        session uses, or those that a turn made."""
+        session uses, those that a turn made, or those of a kind."""
         ...
 
     async def path_of(self, owner: str, sha256: str) -> str | None:

@@ -14,7 +14,7 @@ from sqlalchemy import (
 )
 
 from gateway.errors import ArtifactsFull, Conflict
-from gateway.storage.artifacts import ArtifactRow, blob_paths
+from gateway.storage.artifacts import ArtifactRow, Kind, blob_paths
 from gateway.storage.artifacts.removal import end
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import count_in, counted, space_used, used_by_tenant
@@ -71,6 +71,7 @@ def find(
     before: tuple[int, str] | None = None,
     session_id: str | None = None,
     turn_id: str | None = None,
+    kind: Kind | None = None,
 ) -> Sequence[ArtifactRow]:
     place = (artifacts.c.created_at, artifacts.c.ref)
     chosen: list[ColumnElement[bool]] = [artifacts.c.owner == owner, IS_THERE]
@@ -78,6 +79,8 @@ def find(
         chosen.append(tuple_(*place) < before)
     if turn_id is not None:
         chosen.append(artifacts.c.turn_id == turn_id)
+    if kind is not None:
+        chosen.append(artifacts.c.kind == kind)
     if session_id is not None:
         used = select(artifact_uses.c.ref).where(
             artifact_uses.c.session_id == session_id, artifact_uses.c.owner == owner

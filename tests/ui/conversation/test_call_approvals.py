@@ -216,7 +216,7 @@ def test_a_decision_that_comes_too_late_is_told(page: Page) -> None:
     )
     card.get_by_role("button", name="Approve").click()
 
-    expect(card.get_by_role("alert")).to_have_text("This was decided already, or its time is over.")
+    expect(card.get_by_role("alert")).to_have_text("Somebody has decided this already, or the time is up.")
     page.unroute("**/approvals/*")
     deny_elsewhere(page)
     expect(page.locator(".decision.denied")).to_have_text("Denied by local")

@@ -22,7 +22,7 @@ def button(page: Page, name: str, at: int = -1) -> None:
 
 
 def test_an_answer_is_asked_for_anew_and_the_former_one_shown_again(page: Page) -> None:
-    """Each is one of two, which is told below the answer; the question stays as it is, also after a reload."""
+    """Each is one of two, told below the answer; the question stays as it is, also after a reload."""
     ask(page, "/say one")
     expect(page.locator(".outcome.completed")).to_have_count(1)
     ask(page, "What is 17*23?")

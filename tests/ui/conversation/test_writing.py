@@ -327,6 +327,8 @@ def test_a_key_of_an_input_method_does_nothing_in_any_field(page: Page, where: s
         page.keyboard.press("Control+k")
     elif where in {"memory", "schedule"}:
         page.get_by_role("link", name={"memory": "Memory", "schedule": "Schedules"}[where]).click()
+        if where == "schedule":
+            page.get_by_role("button", name="New schedule").click()
     elif where == "settings":
         page.get_by_role("button", name="Settings").first.click()
     field = page.locator(
@@ -335,7 +337,7 @@ def test_a_key_of_an_input_method_does_nothing_in_any_field(page: Page, where: s
             "edit": "form.branching textarea",
             "search": "#chat-search",
             "memory": "main :is(input, textarea):visible",
-            "schedule": "main :is(input, textarea):visible",
+            "schedule": ":is(main, dialog[open]) :is(input[type=text], textarea):visible",
         }.get(where, "dialog[open] :is(input, select):visible")
     ).first
     if where == "message":

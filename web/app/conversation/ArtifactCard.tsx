@@ -4,9 +4,8 @@
 import type { Artifact } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
 
-import { kindOfFile, LARGEST, preview, useCanPreview } from "../preview/previewed";
-import { words as previewTable } from "../preview/preview-words";
-import { client, useApp, useWords } from "../state";
+import { PreviewButton } from "../preview/PreviewButton";
+import { client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PICTURE, markGone, saveArtifact, useGone } from "./artifact-files";
@@ -40,7 +39,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
               <button type="button" className="small" aria-label={`${label}: ${name}`} aria-expanded={isShown}
                 onClick={() => setShown(!isShown)}>{label}</button>
             )}
-            <PreviewButton artifact={artifact} />
+            <PreviewButton file={artifact} name={name} />
             <ActionButton act={() => saveArtifact(artifact)} onTrouble={fail} label={`${words.download}: ${name}`}>{words.download}</ActionButton>
           </span>
         )}
@@ -54,15 +53,6 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
       )}
     </section>
   );
-}
-
-// Shows what can be looked at beside the conversation.
-function PreviewButton({ artifact: { ref, name = ref, mime, lines, size } }: { readonly artifact: Artifact }) {
-  const words = useWords(previewTable);
-  const kind = kindOfFile({ mime, name });
-  if (!useCanPreview() || kind === undefined || lines === undefined || size > LARGEST) return null;
-  const text = async () => (await client.artifact(ref)).text();
-  return <button type="button" className="small" aria-label={words.previewOf(name)} onClick={() => preview({ kind, name, text })}>{words.preview}</button>;
 }
 
 interface Read {

@@ -6,9 +6,11 @@ import { useState } from "react";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PREVIEW, markGone, saveArtifact, useGone } from "./artifact-files";
+import { enlarge } from "./enlarged";
 import { toldOf } from "./file-reading";
+import { words as pictureTable } from "./picture-words";
 import { useSpeech } from "./speech";
-import { useApp } from "../state";
+import { useApp, useWords } from "../state";
 import { Picture, useBroughtPicture } from "./Picture";
 
 export function AttachedFiles({ files }: { readonly files: readonly AttachedFile[] }) {
@@ -16,12 +18,13 @@ export function AttachedFiles({ files }: { readonly files: readonly AttachedFile
   if (files.length === 0) return null;
   return (
     <ul className="attached" aria-label={words.attachedFiles}>
-      {files.map((file) => <AttachedFileView key={file.ref} file={file} />)}
+      {files.map((file) => <AttachedFileView key={file.ref} file={file} files={files} />)}
     </ul>
   );
 }
 
-function AttachedFileView({ file }: { readonly file: AttachedFile }) {
+function AttachedFileView({ file, files }: { readonly file: AttachedFile; readonly files: readonly AttachedFile[] }) {
+  const { enlarge: toEnlarge } = useWords(pictureTable);
   const speech = useSpeech();
   const { words } = speech;
   const { ref, size } = file;
@@ -34,6 +37,8 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
   const isBrought = useBroughtPicture(ref) !== undefined;
   const told = toldOf(file, speech);
   const asPicture = !isBroken && !isGone && (isFile ? isBrought : isPicture(file, LARGEST_PREVIEW));
+  const act = async () => asPicture ? enlarge(files.filter((each) => isPicture(each, LARGEST_PREVIEW)), file) : saveArtifact(file);
+  const label = asPicture ? toEnlarge(name) : `${words.download}: ${name}`;
   const shown = (
     <>
       {asPicture && <Picture file={file} onTrouble={(error) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setBroken(true)} />}
@@ -44,8 +49,8 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
   return (
     <li className={isGone ? "gone" : undefined} data-ref={ref}>
       {isGone ? <span className="chip"><span className="name" dir="auto">{name}</span></span> : isFile ? <span className={asPicture ? "chip picture" : "chip"}>{shown}</span> : (
-        <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => saveArtifact(file)} onTrouble={fail}
-          label={`${words.download}: ${name}`} title={[`${words.download}: ${name}`, told?.words].filter(Boolean).join("\n")}>
+        <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => act()} onTrouble={fail}
+          label={label} title={[label, told?.words].filter(Boolean).join("\n")}>
           {shown}
         </ActionButton>
       )}

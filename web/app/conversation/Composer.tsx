@@ -18,6 +18,13 @@ const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 const HIGHEST = 240; // pixels, as the style has it
 const isHigh = (text: string): boolean => text.length > 10_000;
 
+// Which way a text is written. Of a long one the first letter says it: where the browser looks for it, each key takes twice as long.
+function directionOf(text: string): "auto" | "ltr" | "rtl" {
+  if (!isHigh(text)) return "auto";
+  const [letter = ""] = /\p{L}/u.exec(text) ?? [];
+  return /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(letter) ? "rtl" : "ltr";
+}
+
 interface Props {
   readonly session: string | null;
   readonly onSent: () => void;
@@ -103,7 +110,7 @@ export function Composer({ session, onSent }: Props) {
           target.value = ""; // the same file can be chosen again
           box.current?.focus();
         }} />
-        <textarea ref={box} id="input" rows={1} dir="auto" autoComplete="off" enterKeyHint={enterIsNewLine() ? "enter" : "send"} aria-label={words.message} placeholder={words.placeholder}
+        <textarea ref={box} id="input" rows={1} dir={directionOf(draft.text)} autoComplete="off" enterKeyHint={enterIsNewLine() ? "enter" : "send"} aria-label={words.message} placeholder={words.placeholder}
           value={draft.text} onChange={(event) => write(session, event.target.value)} onKeyDown={press} onPaste={paste} />
         {openTurn !== undefined && (
           <button type="button" id="stop" className="round stop" disabled={stopping === openTurn} title={words.stop}

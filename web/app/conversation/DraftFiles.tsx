@@ -9,6 +9,7 @@ import { type Draft, remove, retry, type Upload } from "./drafts";
 import { codeOf, mayHelp } from "./failures";
 import { toldOf } from "./file-reading";
 import { type Speech, useSpeech } from "./speech";
+import { Thumbnail } from "./Thumbnail";
 
 interface Props {
   readonly session: string | null;
@@ -45,6 +46,7 @@ function Chip({ upload, model, onRemove, onMakeRoom }: ChipProps) {
   const kind = state === "uploading" ? " uploading" : state === "failed" ? " trouble" : told?.isLess ? " less" : "";
   return (
     <li className={`chip${kind}`} title={name}>
+      <Thumbnail upload={upload} />
       <span className="name" dir="auto">{name}</span>
       <small className="state" role="status">
         {state === "uploading" && `${speech.bytes(size)} · ${words.uploading}`}

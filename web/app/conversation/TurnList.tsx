@@ -118,7 +118,7 @@ export function TurnList({ session, children, sent }: Props) {
   return (
     <div className="scroll-frame">
       <div ref={scroller} className="scroll" onScroll={look} tabIndex={0} onPointerDown={({ button }) => { isPressed.current = button === 0; }}
-        onWheel={({ deltaY }) => deltaY < 0 && leave()} onTouchMove={leave} onKeyDown={({ key }) => UPWARDS.has(key) && leave()} role="feed" aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
+        onWheel={({ deltaY }) => deltaY < 0 && leave()} onTouchMove={leave} onKeyDown={({ key }) => UPWARDS.has(key) && leave()} role={path.length > 0 ? "feed" : "group"} aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
         <div ref={content} id="messages">
           {hasOlder && <p className="older">{words.loadingOlder}</p>}
           {hasOlder && <p className="on-paper">{words.notPrinted}</p>}

@@ -98,7 +98,7 @@ describe("how a turn ended", () => {
     ["says nothing of what nobody counted", {}, "1.5 s"],
     ["says the minutes of a long one", { duration_ms: 1_800_600 }, "30:01 min"],
     ["says that it was stopped", { status: "cancelled" }, "Stopped · 1.5 s"],
-    ["says that it was cut short", { stop_reason: "max_tokens" }, "Cut short by a limit of length. · 1.5 s"],
+    ["says that it was cut short", { stop_reason: "max_tokens" }, "Cut off at the length limit. · 1.5 s"],
   ])("%s", (_, more, expected) => {
     expect(outcome(draw(START, BEGIN, text("391"), done(more)))).toBe(expected);
   });
@@ -114,7 +114,7 @@ describe("how a turn ended", () => {
   });
 
   it("is not told of what did not run here", () => {
-    expect(outcome(draw(["turn_start", { input: "a", model: "m", trace_id: "x", seeded: true }], done()))).toBe("Brought along from elsewhere");
+    expect(outcome(draw(["turn_start", { input: "a", model: "m", trace_id: "x", seeded: true }], done()))).toBe("Imported from elsewhere");
   });
 });
 
@@ -188,7 +188,7 @@ describe("a compression", () => {
 
   it("that failed says why, and that nothing was changed", () => {
     const root = draw(START, compression("started"), compression("failed", { reason: "summary_refused: It said no." }), BEGIN, text("on"), done());
-    expect(root.querySelector(".compression.trouble")?.textContent).toBe("Not compressed, nothing was changed. The model refused to write a summary.");
+    expect(root.querySelector(".compression.trouble")?.textContent).toBe("Not compressed. Nothing has changed. The model refused to write a summary.");
     settings.set({ language: "zh-Hans" });
     document.body.replaceChildren();
     expect(draw(START, compression("failed", { reason: "summary_refused: It said no." })).textContent).toContain("模型拒绝写摘要。");

@@ -40,6 +40,11 @@ export function storedDrafts(): [chat: string, mine: StoredDraft, other: StoredD
 
 export function storeDraft(chat: string, mine: StoredDraft, other: StoredDraft | null): void {
   writeStored(STORED_AS + chat, JSON.stringify(mine));
+  keepOwn(chat, mine, other);
+}
+
+// In this tab alone, where the common place is another's.
+export function keepOwn(chat: string, mine: StoredDraft, other: StoredDraft | null): void {
   writeStored(STORED_AS + chat, other && JSON.stringify(mine), "tab");
   if (other === null) writeStored(LEFT_AS + chat, null);
 }

@@ -4,7 +4,7 @@ import type { AttachedFile } from "@chat-gateway/client";
 
 import { client } from "../state";
 import { createStore, useStore } from "../store";
-import { endDraft, has, hearDrafts, isBlank, isSame, leaveDraft, storeDraft, type StoredDraft, storedDrafts } from "./draft-storage";
+import { endDraft, has, hearDrafts, isBlank, isSame, keepOwn, leaveDraft, storeDraft, type StoredDraft, storedDrafts } from "./draft-storage";
 import { codeOf } from "./failures";
 import { isGone, onGone } from "./artifact-files";
 
@@ -77,10 +77,13 @@ export function take(chat: string | null): { text: string; files: AttachedFile[]
   return { text, files: filesOf(uploads) };
 }
 
-const filesOf = (uploads: readonly Upload[]): AttachedFile[] => uploads.flatMap(({ artifact }) => artifact ? [artifact] : []);
+function filesOf(uploads: readonly Upload[]): AttachedFile[] {
+  return uploads.flatMap(({ artifact }) => artifact ? [artifact] : []);
+}
 
-const uploadsOf = (files: readonly AttachedFile[]): Upload[] =>
-  files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready", artifact }));
+function uploadsOf(files: readonly AttachedFile[]): Upload[] {
+  return files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready", artifact }));
+}
 
 // --- a long text ---------------------------------------------------------------------------------------------------
 
@@ -298,14 +301,23 @@ hearDrafts((chat, before, now) => {
   if (!touched.has(chat) || isBlank(mine) || (now === null ? isSame(mine, before) : has(now, mine))) {
     if (draft.uploads.some(({ artifact }) => artifact === undefined)) return; // they are on their way
     follow(chat, { ...draft, text, uploads: uploadsOf(files), other: null });
-  } else change(chat, { other: now === null || has(mine, now) ? null : now });
+    return;
+  }
+  const other = now === null || has(mine, now) ? null : now;
+  if (other === draft.other) return;
+  keepOwn(chat, mine, other);
+  setStored(chat, { ...draft, other });
 });
 
 // Shows what is stored already: no words of this tab.
 function follow(chat: string | null, draft: Draft): void {
   touched.delete(keyOf(chat));
-  written = { ...written, [keyOf(chat)]: draft };
-  drafts.set({ [keyOf(chat)]: draft });
+  setStored(keyOf(chat), draft);
+}
+
+function setStored(chat: string, draft: Draft): void {
+  written = { ...written, [chat]: draft };
+  drafts.set({ [chat]: draft });
 }
 
 // Changes places with what another tab has written; that is offered in its turn.

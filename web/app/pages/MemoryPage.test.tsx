@@ -46,7 +46,7 @@ test("a memory is edited only as it was seen; a newer one is shown instead", asy
   fireEvent.change(row.getByLabelText("What to remember"), { target: { value: "Tea" } });
   current = whole("m", { version: 5, summary: "Coffee", content: "Coffee" });
   fireEvent.click(row.getByRole("button", { name: "Save" }));
-  await screen.findByText("It was changed meanwhile. Have a look at it first.");
+  await screen.findByText("It was changed in the meantime. Check it first.");
   await screen.findByText("Coffee");
   const patch = asked.find(({ route }) => route === "PATCH /api/memory/m");
   expect(patch?.headers.get("If-Match")).toBe('"4"');
@@ -315,5 +315,5 @@ test("a profile that was written elsewhere meanwhile is shown, not written over"
   fireEvent.change(box, { target: { value: "name: somebody" } });
   fireEvent.submit(box.form ?? box);
   await waitFor(() => expect(screen.getByLabelText<HTMLTextAreaElement>("About you, in every prompt").value).toBe("name: 韩梅梅"));
-  screen.getByText("It was changed meanwhile. Have a look at it first.");
+  screen.getByText("It was changed in the meantime. Check it first.");
 });

@@ -39,15 +39,17 @@ export default function MemoryPage() {
   const [list, setList] = useState<List | null>(null);
   const [waiting, setWaiting] = useState(0);
   const [isAdding, setAdding] = useState(false);
-  const asked = useRef(0);
+  const asking = useRef<AbortController>(undefined);
   const search = useRef<HTMLInputElement>(null);
 
   const show = useCallback(async (before?: string) => {
-    const mine = asked.current += 1;
+    asking.current?.abort(); // an answer that was overtaken is dropped
+    const { signal } = asking.current = new AbortController();
     const words = query.trim() !== "" && which !== "deleted" ? { q: query.trim() } : {};
     await attempt(async () => {
-      const found = await client.memories({ ...WHICHES[which], ...words, limit: PAGE, ...(before === undefined ? {} : { before }) });
-      if (mine !== asked.current) return undefined; // an answer that was overtaken is dropped
+      const found = await client.memories({ ...WHICHES[which], ...words, limit: PAGE, ...(before === undefined ? {} : { before }) }, { signal })
+        .catch((error: unknown) => { if (!signal.aborted) throw error; });
+      if (!found || signal.aborted) return undefined;
       setList((known) => ({
         memories: [...before !== undefined && known ? known.memories : [], ...found.memories],
         deleted: [...before !== undefined && known ? known.deleted : [], ...found.deleted ?? []],

@@ -12,6 +12,7 @@ import { client, useWords } from "../state";
 import { useStore } from "../store";
 import { localeOf } from "./locale-formats";
 import { differenceOf } from "./prompts/difference";
+import { words as versionTable } from "./prompts/version-words";
 import { Changes, EditFields, type Edits } from "./prompts/Edits";
 import { type PageStatus, usePageStatus } from "./page-status";
 import { StatusLine } from "./StatusLine";
@@ -22,13 +23,15 @@ const DIGEST = 12; // characters of a digest that are shown; all of it is in the
 
 export default function PromptsPage() {
   const { prompts: words, ...common } = useWords(table);
+  const versionWords = useWords(versionTable);
   const language = useLanguage();
   const { status, attempt } = usePageStatus();
   const [report, setReport] = useState<api.PromptReport | null>(null);
-  useEffect(() => void attempt(async () => {
+  const read = useCallback(() => attempt(async () => {
     setReport(await client.prompts());
     return undefined;
   }), [attempt]);
+  useEffect(() => void read(), [read]);
   const count = (value: number) => value.toLocaleString(localeOf(language));
   const [edits, setEdits] = useState<Edits>({});
   const mayEdit = useStore(caller, ({ me }) => me?.is_operator === true);
@@ -51,7 +54,7 @@ export default function PromptsPage() {
                   <tr key={each.name}>
                     <th scope="row">{each.name}</th>
                     <td>{each.layer}</td>
-                    <td><code>{each.file}</code>{each.source === "default" && <small> {words.byDefault}</small>}</td>
+                    <td><code>{each.file}</code>{each.source === "default" && <small> {words.byDefault}</small>}{each.source === "edited" && <small> {versionWords.edited}</small>}</td>
                     <td>{count(each.tokens)}{each.truncated && <small className="trouble"> {words.cut(count(each.tokens_before))}</small>}</td>
                     <td>{each.never_cut ? words.neverCut : words.range(count(each.min_tokens), count(each.max_tokens))}</td>
                     <td>{each.priority}</td>
@@ -67,7 +70,7 @@ export default function PromptsPage() {
           </div>
         </>
       )}
-      <PreviewOfPrompt attempt={attempt} components={report?.components ?? []} edits={edits} onEdit={setEdits} />
+      <PreviewOfPrompt attempt={attempt} components={report?.components ?? []} edits={edits} onEdit={setEdits} onSaved={() => void read()} />
     </section>
   );
 }
@@ -76,9 +79,10 @@ interface PreviewProps extends Pick<PageStatus, "attempt"> {
   readonly components: readonly api.ComponentReport[];
   readonly edits: Edits;
   readonly onEdit: (edits: Edits) => void;
+  readonly onSaved: () => void;
 }
 
-function PreviewOfPrompt({ attempt, components, edits, onEdit }: PreviewProps) {
+function PreviewOfPrompt({ attempt, components, edits, onEdit, onSaved }: PreviewProps) {
   const { prompts: words, ...common } = useWords(table);
   const { untitled } = useWords(chatWords);
   const language = useLanguage();
@@ -105,7 +109,7 @@ function PreviewOfPrompt({ attempt, components, edits, onEdit }: PreviewProps) {
         event.preventDefault();
         void show({ ...given("session_id", session), ...given("message", message), ...given("instructions", instructions) }, edits);
       }}>
-        <EditFields components={components} edits={edits} onChange={onEdit} />
+        <EditFields components={components} edits={edits} onChange={onEdit} onSaved={onSaved} />
         <label>{words.session} <select value={session} onChange={(event) => setSession(event.target.value)}>
           <option value="">{words.newSession}</option>
           {known.map(({ id, title }) => <option key={id} value={id}>{title ?? untitled}</option>)}

@@ -40,7 +40,7 @@ test("a schedule is made from what it sends and when, which is shown before", as
   fireEvent.change(field("Time zone"), { target: { value: "UTC" } });
   fireEvent.change(field("When"), { target: { value: "cron" } });
   fireEvent.change(field("Cron expression"), { target: { value: "0 0 30 2 *" } });
-  await screen.findByText("It cannot be sent then. It is never due.");
+  await screen.findByText("A message cannot be sent at that time. It is never due.");
   fireEvent.change(field("Cron expression"), { target: { value: "0 8 * * *" } });
   const next = await screen.findByText(/Jan 7, 2030/);
   expect(next.textContent).toMatch(/08:00.*UTC/);
@@ -114,7 +114,7 @@ test("it is paused and goes on; what the server paused says why", async () => {
   const off = screen.getByRole("switch", { name: "Active: News b" });
   expect(off.closest("li")?.textContent).toContain("paused · its chat was deleted");
   fireEvent.click(off);
-  await screen.findByText("It has no further time: make a new schedule.");
+  await screen.findByText("This schedule has ended. Make a new one.");
   expect(off.getAttribute("aria-checked")).toBe("false");
 });
 

@@ -26,19 +26,19 @@ test("one is added with what it is told of, and its secret is shown once", async
     },
   });
   render(<WebhooksPage />);
-  await screen.findByText("There is no webhook yet");
+  await screen.findByText("No webhooks yet");
   fireEvent.click(screen.getByRole("button", { name: "New webhook" }));
   fireEvent.change(screen.getByLabelText("Address"), { target: { value: URL_A } });
   fireEvent.click(screen.getByLabelText("a quota is nearly used up"));
   fireEvent.click(screen.getByLabelText("a schedule failed"));
   expect(await violations()).toEqual([]);
   fireEvent.click(screen.getByRole("button", { name: "Add" }));
-  await screen.findByText("Webhooks are at https:// and a public host, or where the operator allows it.");
+  await screen.findByText("A webhook needs an https:// address on a public host, or one that the operator allows.");
   isRefused = false;
   fireEvent.click(screen.getByRole("button", { name: "Add" }));
   await screen.findByText("whsec_c2VjcmV0");
   expect(bodyOf(asked, "POST /api/webhooks")).toEqual({ url: URL_A, events: ["turn.finished", "approval.waiting"] });
-  await screen.findByRole("switch", { name: `Is told: ${URL_A}` });
+  await screen.findByRole("switch", { name: `Notify ${URL_A}` });
   expect(await violations()).toEqual([]);
 });
 
@@ -63,7 +63,7 @@ test("it is tested, switched off and deleted after a second look", async () => {
   fireEvent.click(screen.getByRole("button", { name: `Delete: ${URL_A}` }));
   fireEvent.click(screen.getByRole("button", { name: `Delete for good: ${URL_A}` }));
   await screen.findByText(`Deleted: ${URL_A}`);
-  screen.getByText("There is no webhook yet");
+  screen.getByText("No webhooks yet");
 });
 
 test("what did not arrive says why and is tried again", async () => {
@@ -84,5 +84,5 @@ test("what did not arrive says why and is tried again", async () => {
   await screen.findByText("One delivery is tried again");
   expect(bodyOf(asked, "POST /api/webhooks/wh_a/replay")).toEqual({ delivery: "msg_a_1" });
   await screen.findByText(/pending, 0 tries/);
-  expect(screen.queryByRole("button", { name: "Try all dead ones again" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Retry all failed deliveries" })).toBeNull();
 });

@@ -27,7 +27,7 @@ const ADA: api.Caller = {
   scopes: ["chat", "read"],
   has_key: true, signed_in: false,
   is_admin: false,
-  is_operator: false,
+  is_operator: false, public_links: false,
   models: ["m"],
 };
 
@@ -175,7 +175,7 @@ describe("files", () => {
     await screen.findByText("10 B of 100 B taken");
     fireEvent.click(screen.getByRole("button", { name: "Delete: sample_orders · ART-1" }));
     fireEvent.click(screen.getByRole("button", { name: "Delete for good: sample_orders · ART-1" }));
-    await screen.findByText("Nothing is kept here yet");
+    await screen.findByText("No files yet");
   });
 });
 
@@ -199,7 +199,7 @@ describe("prompts", () => {
     fireEvent.click(screen.getByRole("button", { name: "Preview" }));
     const changes = await screen.findByRole("status", { name: "With these edits" });
     expect(within(changes).getByRole("row", { name: /^style/ }).textContent).toBe("style2040 cut from 99");
-    expect(changes.textContent).toContain("what comes before style: 40 of 30 tokens");
+    expect(changes.textContent).toContain("valid up to style: 40 of 30 tokens");
     expect(asked.find(({ route }) => route === "POST /api/prompts/preview")?.body).toEqual({ edits: { style: "Be very brief." } });
     expect(await violations()).toEqual([]);
     fireEvent.click(screen.getByRole("button", { name: "Discard" }));
@@ -247,7 +247,7 @@ describe("the inbox", () => {
     fireEvent.click(screen.getByRole("button", { name: "Approve" }));
     await waitFor(() => expect(asked.find(({ route }) => route.startsWith("POST"))?.body).toEqual({ decision: "approve", scope: "once" }));
     chats.store.set({ approvals: [] });
-    await screen.findByText("Nothing waits for you");
+    await screen.findByText("Nothing is waiting for you");
   });
 
   test("what was allowed for longer can be taken back", async () => {

@@ -12,6 +12,8 @@ export const PAGE_COMPONENTS: Readonly<Record<Page, ComponentType>> = {
   schedules: lazy(() => import("./SchedulesPage")),
   webhooks: lazy(() => import("./WebhooksPage")),
   admin: lazy(() => import("./AdminPage")),
+  link: lazy(() => import("./LinkPage")),
+  links: lazy(() => import("./LinksPage")),
   usage: lazy(() => import("./UsagePage")),
   prompts: lazy(() => import("./PromptsPage")),
 };

@@ -42,7 +42,7 @@ export default function PreviewPanel({ shown, isOver }: Props) {
     preview(null);
   };
   return (
-    <aside ref={panel} className="preview" aria-labelledby={heading} data-over={isOver} tabIndex={-1} onKeyDown={close} style={isOver ? undefined : { width }}>
+    <aside ref={panel} className="preview-panel" aria-labelledby={heading} data-over={isOver} tabIndex={-1} onKeyDown={close} style={isOver ? undefined : { width }}>
       {!isOver && <Edge width={width} label={words.width} onWidth={setWidth} />}
       <header className="preview-head">
         <h2 id={heading} dir="auto" title={shown.name}>{shown.name}</h2>

@@ -2,6 +2,7 @@
 
 import { Ellipsis, Users } from "lucide-react";
 
+import { pageSettings } from "../page-settings";
 import { useApp, useWords } from "../state";
 import { useActions } from "./actions";
 import type { Chat } from "./chats";
@@ -19,7 +20,8 @@ export function ChatMenu({ session }: ChatMenuProps) {
   const words = useWords(table);
   const chat = useChat(session);
   const isThere = useApp((state) => state.state !== "gone");
-  if (!chat || !isThere) return <h1 className="title">{chat && shownTitle(chat, "")}</h1>;
+  const title = chat ? shownTitle(chat, "") : "";
+  if (!chat || !isThere) return <h1 className={title === "" ? "unseen" : "title"} dir="auto">{title === "" ? pageSettings.name : title}</h1>; // an empty one is no heading
   return <Titled chat={chat} untitled={words.untitled} />;
 }
 

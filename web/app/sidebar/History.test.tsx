@@ -39,7 +39,7 @@ test("what was compressed is told, and the version in force can be changed back 
   await screen.findByText("The model sees every message again.");
   expect(inForce()).toEqual(["Every message, word for word"]);
   press(/Version 1/);
-  await screen.findByText("Version 1 is in force from the next message on.");
+  await screen.findByText("Version 1 is used from the next message on.");
 });
 
 test.each([
@@ -61,9 +61,9 @@ function reasoned(reason: string): Response {
 test("what is moved to the archive is told once", async () => {
   let moved = true;
   open({ "POST /api/sessions/s/archive": () => ({ moved }) });
-  press("Move to the archive files");
-  await screen.findByText(/Everything can be read as before/);
+  press("Move to archive storage");
+  await screen.findByText(/You can read everything as before/);
   moved = false;
-  press("Move to the archive files");
+  press("Move to archive storage");
   await screen.findByText("There was nothing new to move.");
 });

@@ -8,6 +8,7 @@ import { inWords } from "../pages/problems";
 import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
 import { useStore } from "../store";
+import { chats } from "./chats";
 import { showNotice } from "./notice";
 import { words as table } from "./share-words";
 
@@ -33,7 +34,7 @@ export function Invitations() {
       {invitations.map(({ project_id: id, name, role, invited_by: by }) => (
         <div key={id} className="card">
           <p dir="auto">{words.asks(by, name, words.roles[role])}</p>
-          <button type="button" className="small" onClick={() => void answer(() => client.acceptInvitation(id))}>{words.accept}<span className="unseen"> {name}</span></button>
+          <button type="button" className="small" onClick={() => void answer(() => client.acceptInvitation(id).then(() => chats.readShared()))}>{words.accept}<span className="unseen"> {name}</span></button>
           <button type="button" className="small" onClick={() => void answer(() => client.declineInvitation(id))}>{words.decline}<span className="unseen"> {name}</span></button>
         </div>
       ))}

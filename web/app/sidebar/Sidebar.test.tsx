@@ -142,7 +142,7 @@ test("to delete is asked for, and a refusal is told", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Actions for Reeds" }));
   fireEvent.click(screen.getByRole("menuitem", { name: /Delete/ }));
   fireEvent.click(screen.getByRole("button", { name: "Delete it" }));
-  await screen.findByText(/An answer is still on its way/);
+  await screen.findByText(/An answer is still in progress/);
   expect(shown()).toHaveLength(3);
   isBusy = false;
   fireEvent.click(screen.getByRole("button", { name: "Delete it" }));
@@ -167,10 +167,10 @@ test("a chat is brought back from its file, and what cannot be says why", async 
   expect(app.get().place.session).toBe("h");
   answer = new Refusal(409, "conflict");
   give();
-  await screen.findByText("This chat is already here.");
+  await screen.findByText("This chat is here already.");
   answer = new Refusal(400, "bad_import", "Line 1 is no JSON.");
   give();
-  await screen.findByText("This file is no sound export. Line 1 is no JSON.");
+  await screen.findByText("This file is not a valid export. Line 1 is no JSON.");
 });
 
 test("a search that finds nothing says so", async () => {

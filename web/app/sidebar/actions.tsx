@@ -1,7 +1,7 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Link, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
 } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 
@@ -26,10 +26,11 @@ import { useStore } from "../store";
 /** Prints all of a chat: of the one on the screen unless one is named. */
 export const printWhole = (session?: string): void => void import("../conversation/print").then(({ printChat }) => printChat(session));
 
+const LinkDialog = lazy(() => import("../pages/links/LinkDialog"));
 const MoveDialog = lazy(() => import("../folders/MoveDialog").then(({ MoveDialog }) => ({ default: MoveDialog })));
 const InstructionsDialog = lazy(() => import("../folders/InstructionsDialog").then(({ InstructionsDialog }) => ({ default: InstructionsDialog })));
 
-type Asked = "rename" | "delete" | "history" | "share" | "move" | "instructions" | null;
+type Asked = "link" | "rename" | "delete" | "history" | "share" | "move" | "instructions" | null;
 
 // The actions, and the dialog that one of them has opened.
 export function useActions(chat: Chat): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
@@ -70,6 +71,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
       : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
     ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
+    ...(isOwn && hasOthers ? [{ label: sharing.link, icon: <Link />, act: () => ask("link") }] : []),
     ...(isOwn ? [
       { label: moveTo, icon: <FolderInput />, act: () => ask("move") },
       { label: instructions, icon: <ScrollText />, act: () => ask("instructions") },
@@ -96,8 +98,9 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
       : asked === "history" ? <History session={chat.id} onClose={close} />
         : asked === "share" ? <ShareDialog chat={chat} onClose={close} />
-          : asked === "move" ? <Suspense><MoveDialog chat={chat} onClose={close} /></Suspense>
-            : asked === "instructions" ? <Suspense><InstructionsDialog session={chat.id} onClose={close} /></Suspense> : null;
+          : asked === "link" ? <Suspense><LinkDialog session={chat.id} onClose={close} /></Suspense>
+            : asked === "move" ? <Suspense><MoveDialog chat={chat} onClose={close} /></Suspense>
+              : asked === "instructions" ? <Suspense><InstructionsDialog session={chat.id} onClose={close} /></Suspense> : null;
   return { actions, ask: askFor, dialog };
 }
 

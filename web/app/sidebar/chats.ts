@@ -81,7 +81,7 @@ export function createChats(server: GatewayClient): Chats {
   let waiting = ""; // the chats that waited when the approvals were asked for
   let ending: AbortController | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let searches = 0;
+  let searching: AbortController | null = null;
 
   let etag: string | null = null;
 
@@ -154,9 +154,9 @@ export function createChats(server: GatewayClient): Chats {
     };
   }
 
-  async function list(query: api.SessionsQuery, known: ChatList): Promise<ChatList> {
+  async function list(query: api.SessionsQuery, known: ChatList, aborting: { signal?: AbortSignal } = {}): Promise<ChatList> {
     try {
-      const page = await server.sessions({ limit: PAGE, ...query, ...(known.next === null ? {} : { before: known.next }) });
+      const page = await server.sessions({ limit: PAGE, ...query, ...(known.next === null ? {} : { before: known.next }) }, aborting);
       const ids = new Set(known.chats.map(({ id }) => id));
       const chats = [...known.chats, ...page.sessions.filter(({ id }) => !ids.has(id))];
       return { chats, next: page.next ?? null, state: "ready", error: null };
@@ -184,11 +184,12 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   async function search(query: string): Promise<void> {
-    const mine = searches += 1; // an answer that was overtaken is dropped
+    searching?.abort(); // what is typed now takes the place of what was looked for
+    const { signal } = searching = new AbortController();
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY);
-    if (mine === searches) store.set({ found });
+    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY, { signal });
+    if (!signal.aborted) store.set({ found });
   }
 
   async function showArchived(isShown: boolean): Promise<void> {

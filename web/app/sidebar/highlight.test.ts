@@ -19,6 +19,16 @@ test("Chinese is marked where it stands", () => {
   expect(shown("我喜欢简约的设计风格", "设计 风格")).toBe("我喜欢简约的[设计风格]");
 });
 
+test("words are marked as the search finds them: parts, accents, Thai, Latin in Chinese", () => {
+  expect(shown("getUserById and get_user", "user")).toBe("get[User]ById and get_[user]");
+  expect(shown("a TimeoutError", "timeo")).toBe("a [TimeoutError]");
+  expect(shown("用Python3写", "python")).toBe("用[Python3]写");
+  expect(shown("the café in Việt Nam, by the đường to İstanbul", "cafe viet duong istanbul")).toBe("the [café] in [Việt] Nam, by the [đường] to [İstanbul]");
+  expect(shown("cafe", "café")).toBe("[cafe]");
+  expect(shown("สวัสดีชาวโลก", "โลก")).toBe("สวัสดีชาว[โลก]");
+  expect(shown("مَرْحَبًا", "مرحبا")).toBe("[مَرْحَبًا]");
+});
+
 test("what looks like markup or a pattern is text", () => {
   expect(shown("a.b <b>(x)</b> [z]", "(x) .* <b>")).toBe("a.[b] <[b]>([x])</[b]> [z]");
 });

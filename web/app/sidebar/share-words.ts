@@ -4,7 +4,7 @@ import { table } from "../language";
 
 export const words = table(
   {
-    share: "Share with people…", people: "Who shares this chat", title: "Share this chat", theirTitle: "Shared chat",
+    share: "Share with people…", link: "Share a link…", people: "Who shares this chat", title: "Share this chat", theirTitle: "Shared chat",
     withMe: "Shared with me", nothingShared: "Nobody shares a chat with you", newOnes: (count: number) => `${count} new`,
     whose: (user: string, project?: string) => project === undefined ? user : `${user} · ${project}`, sharedIn: (project = "a project") => `Shared in ${project}`, readOnly: "read only",
     project: "Project", none: "Choose a project", newProject: "New project…", name: "Name of the project", create: "Create",
@@ -21,7 +21,7 @@ export const words = table(
     invitations: "Invitations", asks: (user: string, project: string, role: string) => `${user} invites you to ${project} as ${role}.`, accept: "Accept", decline: "Decline",
   },
   {
-    share: "与他人共享…", people: "谁在共享这个会话", title: "共享这个会话", theirTitle: "共享的会话",
+    share: "与他人共享…", link: "用链接共享…", people: "谁在共享这个会话", title: "共享这个会话", theirTitle: "共享的会话",
     withMe: "与我共享", nothingShared: "还没有人与你共享会话", newOnes: (count: number) => `${count} 个新会话`,
     whose: (user: string, project?: string) => project === undefined ? user : `${user} · ${project}`, sharedIn: (project = "项目") => `已在 ${project} 中共享`, readOnly: "只读",
     project: "项目", none: "选择一个项目", newProject: "新建项目…", name: "项目名称", create: "创建",
@@ -35,6 +35,7 @@ export const words = table(
     invitations: "邀请", asks: (user: string, project: string, role: string) => `${user} 邀请你以${role}身份加入 ${project}。`, accept: "接受", decline: "拒绝",
   },
   {
+    link: "用連結共享…",
     share: "與他人共用…", people: "誰在共用這個對話", title: "共用這個對話", theirTitle: "共用的對話",
     withMe: "與我共用", nothingShared: "還沒有人與你共用對話", newOnes: (count: number) => `${count} 個新對話`,
     whose: (user: string, project?: string) => project === undefined ? user : `${user} · ${project}`, sharedIn: (project = "專案") => `已在 ${project} 中共用`, readOnly: "唯讀",

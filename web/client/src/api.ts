@@ -163,6 +163,10 @@ export interface ArtifactsQuery {
   readonly session_id?: string;
   /** Those that this turn made. */
   readonly turn_id?: string;
+  /** Those of this kind. */
+  readonly kind?: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Words in the name or the summary, all of them, the last by its beginning. A page may be empty and have a `next`: so many were looked through. */
+  readonly q?: string;
   readonly limit?: number;
   /** The `next` of the former page. */
   readonly before?: string;
@@ -292,6 +296,8 @@ export interface Caller {
   readonly is_operator: boolean;
   /** Those that a turn may choose, the default first. */
   readonly models: readonly string[];
+  /** Links to chats may be for anybody who has them. */
+  readonly public_links: boolean;
 }
 
 export interface ChatBody {
@@ -364,8 +370,8 @@ export interface ComponentReport {
   readonly name: string;
   readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS";
   readonly file: string;
-  /** `default` when the file is not in the prompts folder or unusable. */
-  readonly source: "file" | "default";
+  /** `default` when the file is not in the prompts folder or unusable; `edited` when the operator has written something in its place. */
+  readonly source: "file" | "default" | "edited";
   /** Cleaned, before it is cut. */
   readonly text: string;
   /** SHA-256 of the text, in hex. */
@@ -1644,6 +1650,25 @@ export interface PromptReport {
   readonly warnings: readonly string[];
 }
 
+/** The newest first. */
+export interface PromptVersionList {
+  readonly versions: readonly PromptVersionReply[];
+  /** Absent on the last page. */
+  readonly next?: number;
+}
+
+export interface PromptVersionReply {
+  readonly number: number;
+  /** Absent: the file holds from then on. */
+  readonly text?: string;
+  /** SHA-256 of the text, in hex. */
+  readonly digest?: string;
+  readonly note: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
+}
+
 /** A key of the model's provider. It is stored encrypted, and nobody is shown it again. */
 export interface ProviderKeyBody {
   readonly key: string;
@@ -2616,6 +2641,16 @@ export interface UsersQuery {
   readonly timezone?: string;
 }
 
+/** What a component says from the next turn on. */
+export interface VersionBody {
+  /** Absent: its file holds again. */
+  readonly text?: string;
+  /** What for, for those who look at it later. */
+  readonly note?: string;
+  /** Number of the newest version that was seen; 0: of none. */
+  readonly after: number;
+}
+
 /** What a memory became at one change, by whom and why. */
 export interface VersionItem {
   readonly version: number;
@@ -2633,6 +2668,11 @@ export interface VersionItem {
   readonly confidence: number;
   readonly tags: readonly string[];
   readonly superseded_by?: string;
+}
+
+export interface VersionsQuery {
+  /** `next` of the page before. */
+  readonly before?: number;
 }
 
 /** An address, and the events to post to it. */

@@ -456,8 +456,8 @@ export class GatewayClient {
 
   // Artifacts
 
-  artifacts(query: api.ArtifactsQuery = {}): Promise<api.ArtifactPage> {
-    return this.connection.ask("GET", "/api/artifacts", { query });
+  artifacts(query: api.ArtifactsQuery = {}, { signal }: Aborting = {}): Promise<api.ArtifactPage> {
+    return this.connection.ask("GET", "/api/artifacts", { query, signal });
   }
 
   /** The whole content, with its name and type. */
@@ -509,6 +509,26 @@ export class GatewayClient {
     return this.connection.ask("POST", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`, { body: { redirect_uri: "page" } });
   }
 
+  /** Your links to chats, the newest first. */
+  links(): Promise<api.LinkList> {
+    return this.connection.ask("GET", "/api/links");
+  }
+
+  /** Its answer alone has the path of the link. */
+  createLink(body: api.LinkBody): Promise<api.NewLink> {
+    return this.connection.ask("POST", "/api/links", { body });
+  }
+
+  /** Ends a link for everybody. */
+  endLink(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/links/${id}`);
+  }
+
+  /** Lets this browser open a link within a minute. */
+  openLink(token: string): Promise<void> {
+    return this.connection.ask("POST", "/api/links/open", { body: { token } satisfies api.OpenLinkBody });
+  }
+
   /** Forgets the gateway's sign-in to a server. */
   endMcpSignIn(name: string): Promise<void> {
     return this.connection.ask("DELETE", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`);
@@ -558,6 +578,16 @@ export class GatewayClient {
 
   prompts(): Promise<api.PromptReport> {
     return this.connection.ask("GET", "/api/prompts");
+  }
+
+  /** What the operator wrote in place of a component's file, the newest first. */
+  promptVersions(component: string, query: api.VersionsQuery = {}): Promise<api.PromptVersionList> {
+    return this.connection.ask("GET", `/api/prompts/components/${encodeURIComponent(component)}/versions`, { query });
+  }
+
+  /** Has a component say something else from the next turn on; without a text its file holds again. */
+  changePrompt(component: string, body: api.VersionBody): Promise<api.PromptVersionReply> {
+    return this.connection.ask("PUT", `/api/prompts/components/${encodeURIComponent(component)}/versions`, { body });
   }
 
   /** What the model was sent in a turn, as far as that is known. */

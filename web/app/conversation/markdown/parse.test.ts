@@ -38,3 +38,17 @@ describe("Markdown", () => {
     expect(parse(source)).toBeNull();
   });
 });
+
+describe("lists in lists", () => {
+  it("deeper than anybody writes are not read, and not for long", () => {
+    expect(parse(`${"- ".repeat(100_000)}a`)).toBeNull();
+    expect(parse(`${"1. ".repeat(40)}a`)).toBeNull();
+    expect(parse(`${"> - ".repeat(20)}a`)).toBeNull();
+  });
+
+  it("are no rule, which may be of any length", () => {
+    expect(parse("- ".repeat(40))?.map(({ type }) => type)).toEqual(["thematicBreak"]);
+    expect(parse("* ".repeat(40))?.map(({ type }) => type)).toEqual(["thematicBreak"]);
+    expect(parse(`${"- ".repeat(9)}a`)?.map(({ type }) => type)).toEqual(["list"]);
+  });
+});

@@ -16,7 +16,8 @@ import { putBack } from "./places";
 const MAX_COLUMNS = 200; // laying out 6,000 takes 150 ms
 const MAX_DEPTH = 32;
 
-const NESTED = /^(?:[ \t]*>){33}/m;
+// Deeper than MAX_DEPTH in one line, which takes a parser long to find out. A line of one mark alone is a rule.
+const NESTED = /^(?![ \t]*([-*])(?:[ \t]*\1)*[ \t]*$)(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){33}/m;
 
 // Models mean no code by four blanks, and a rule by `---` below a line. One tilde is a range: 9:00~12:00.
 const AS_MEANT = { disable: { null: ["codeIndented", "setextUnderline"] } };

@@ -5,6 +5,7 @@
 import { type api, type GatewayClient } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
 
+import { saveFile } from "../../downloads";
 import { useLanguage } from "../../settings";
 import { client, useWords } from "../../state";
 import { localeOf, sizeText } from "../locale-formats";
@@ -92,7 +93,11 @@ function Picture({ artifact }: { readonly artifact: Artifact }) {
 function Pdf({ artifact }: { readonly artifact: Artifact }) {
   const { artifacts: words } = useWords(table);
   const { value, trouble } = useAddress(artifact, "application/pdf");
-  if (!navigator.pdfViewerEnabled) return <p>{words.noViewer}</p>;
+  const { download } = useWords(table);
+  const save = () => void client.artifact(artifact.ref).then((file) => saveFile(file, artifact.name ?? file.name));
+  if (!navigator.pdfViewerEnabled) {
+    return <p className="row"><span>{words.noViewer}</span> <button type="button" className="small" onClick={save}>{download}</button></p>;
+  }
   return value === undefined ? <Loading trouble={trouble} /> : <iframe className="pdf" src={value} title={artifact.name ?? artifact.ref} />;
 }
 

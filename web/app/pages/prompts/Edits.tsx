@@ -1,4 +1,4 @@
-// Components as they might be: what is written here is stored nowhere, it shows what it would do to the prompt.
+// Components as they might be: what is written shows what it would do to the prompt, until it is saved.
 
 import type { api } from "@chat-gateway/client";
 import { useId } from "react";
@@ -8,6 +8,7 @@ import { useWords } from "../../state";
 import { localeOf } from "../locale-formats";
 import { words as table } from "../page-words";
 import type { Difference, PartChange } from "./difference";
+import { Versions } from "./Versions";
 
 /** Texts by the names of components. */
 export type Edits = Readonly<Record<string, string>>;
@@ -16,12 +17,13 @@ interface Props {
   readonly components: readonly api.ComponentReport[];
   readonly edits: Edits;
   readonly onChange: (edits: Edits) => void;
+  readonly onSaved: () => void;
 }
 
-export function EditFields({ components, edits, onChange }: Props) {
+export function EditFields({ components, edits, onChange, onSaved }: Props) {
   const { prompts: words } = useWords(table);
   const id = useId();
-  return components.filter(({ name }) => name in edits).map(({ name, file }) => (
+  return components.filter(({ name }) => name in edits).map((component) => [component, component.name, component.file] as const).map(([component, name, file]) => (
     <div key={name} className="edit">
       <div className="row">
         <label htmlFor={`${id}-${name}`}>{words.editOf} <code>{file}</code></label>
@@ -31,6 +33,7 @@ export function EditFields({ components, edits, onChange }: Props) {
       </div>
       <textarea id={`${id}-${name}`} className="code" rows={12} dir="auto" value={edits[name]} autoFocus
         onChange={(event) => onChange({ ...edits, [name]: event.target.value })} />
+      <Versions component={component} text={edits[name] ?? ""} onTake={(text) => onChange({ ...edits, [name]: text })} onSaved={onSaved} />
     </div>
   ));
 }

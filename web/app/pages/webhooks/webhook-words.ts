@@ -4,13 +4,13 @@ import { table } from "../../language";
 
 export const words = table(
   {
-    hint: "A webhook is an address that is told what happens in your chats, signed. What it is told has no text of them.",
-    add: "New webhook", none: "There is no webhook yet", url: "Address", events: "What it is told of", create: "Add",
+    hint: "A webhook is an address that gets a signed notification when something happens in your chats, without their text.",
+    add: "New webhook", none: "No webhooks yet", url: "Address", events: "Events", create: "Add",
     kinds: { "turn.finished": "an answer is finished", "approval.waiting": "a call waits for you", "limit.near": "a quota is nearly used up", "schedule.failed": "a schedule failed" },
-    secret: (url: string) => `The secret of ${url}, which is not shown again`, isOn: (url: string) => `Is told: ${url}`,
+    secret: (url: string) => `The secret of ${url}, which is not shown again`, isOn: (url: string) => `Notify ${url}`,
     failed: (times: number) => times === 1 ? "failed last time" : `failed ${times} times in a row`, off: "off",
     test: "Test", delivered: (status: number, ms: number) => `Delivered: ${status}, ${ms} ms`, notDelivered: (why: string) => `Not delivered: ${why}`,
-    deliveries: "Deliveries", noDeliveries: "It was told nothing yet", replay: "Try again", replayDead: "Try all dead ones again",
+    deliveries: "Deliveries", noDeliveries: "No deliveries yet", replay: "Try again", replayDead: "Retry all failed deliveries",
     replayed: (count: number) => count === 1 ? "One delivery is tried again" : `${count} deliveries are tried again`,
     states: { pending: "pending", delivered: "delivered", dead: "given up" }, tries: (count: number) => count === 1 ? "1 try" : `${count} tries`,
     deleted: (url: string) => `Deleted: ${url}`, actionOf: (action: string, name: string) => `${action}: ${name}`,
