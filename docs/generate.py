@@ -49,6 +49,7 @@ def events() -> str:
     parts += ["## Shared shapes"]
     shared = (
         "AttachedFile",
+        "FileReading",
         "Covered",
         "MemoryWriteSuggestion",
         "Omission",

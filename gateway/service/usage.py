@@ -16,7 +16,7 @@ from gateway.storage.turns import DELETED_SESSIONS, Turns, UsedIn, UsedTurns
 from gateway.storage.users import KnownUser, Users
 from gateway.tools.clock import zone
 
-MOST_SESSIONS = 10
+MAX_SESSIONS = 10
 """Chats that are named: those that cost most."""
 _EPOCH = date(1970, 1, 1)
 
@@ -117,7 +117,7 @@ class UserUsage:
                 deleted += used
             else:
                 beside[each.used.purpose] += used
-        sessions = await self._turns.used_in(user_id, first, last, MOST_SESSIONS)
+        sessions = await self._turns.used_in(user_id, first, last, MAX_SESSIONS)
         return MonthUsage(month, parts, sessions, deleted, beside, await self._since(user_id, month.timezone))
 
     async def users(
