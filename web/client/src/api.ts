@@ -1482,11 +1482,11 @@ export interface OwnSavedPromptBody {
   /** Of a prompt what is typed behind the slash: letters, digits, _ . and -. */
   readonly name: string;
   /** What it is for, in a few words. */
-  readonly title?: string | "";
+  readonly title?: string;
   /** In a prompt each {{word}} is a field that is filled in when it is used. */
   readonly text: string;
   /** Of a persona: that answers; absent: any. */
-  readonly model?: string | "";
+  readonly model?: string;
   /** A project for whose members it is, in which you may write; absent: it is yours. */
   readonly project_id?: string;
 }
@@ -1907,21 +1907,21 @@ export interface SavedPromptBody {
   /** Of a prompt what is typed behind the slash: letters, digits, _ . and -. */
   readonly name: string;
   /** What it is for, in a few words. */
-  readonly title?: string | "";
+  readonly title?: string;
   /** In a prompt each {{word}} is a field that is filled in when it is used. */
   readonly text: string;
   /** Of a persona: that answers; absent: any. */
-  readonly model?: string | "";
+  readonly model?: string;
 }
 
 /** What changes of it; what is absent stays. */
 export interface SavedPromptEdits {
   readonly name?: string;
   /** Empty: none. */
-  readonly title?: string | "";
+  readonly title?: string;
   readonly text?: string;
   /** Empty: any. */
-  readonly model?: string | "";
+  readonly model?: string;
 }
 
 /** Yours, then those of your projects, then your tenant's; each by name. */
@@ -2183,7 +2183,7 @@ export interface SessionChanges {
   /** Listed only where archived ones are asked for. */
   readonly archived?: boolean;
   /** A project of yours to move it into; nobody else sees it. Empty: into none. */
-  readonly project_id?: string | "";
+  readonly project_id?: string;
   /** read: the members of its project see all of it. none: nobody else does. */
   readonly shared?: "read" | "write" | "none";
   /** Its own, in place of the one that it had; {}: its tenant's holds again. */
