@@ -49,6 +49,7 @@ def events() -> str:
     parts += ["## Shared shapes"]
     shared = (
         "AttachedFile",
+        "FileReading",
         "Covered",
         "MemoryWriteSuggestion",
         "Omission",
@@ -212,7 +213,8 @@ def _type(field: Schema) -> str:
     if "$ref" in field:
         return _link(field["$ref"].rsplit("/")[-1])
     if "anyOf" in field:
-        return " or ".join(_type(choice) for choice in field["anyOf"] if choice != {"type": "null"})
+        types = dict.fromkeys(_type(choice) for choice in field["anyOf"] if choice != {"type": "null"})
+        return " or ".join(each for each in types if each != "``" or "string" not in types)
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:

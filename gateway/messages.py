@@ -183,7 +183,7 @@ class Attached(BaseModel):
         """What was dumped before, without a check."""
         reading = fields.get("reading")
         known = FileReading.model_construct(**reading) if reading is not None else None
-        return cls.model_construct(**{**fields, "reading": known})
+        return cls.model_construct(None, **{**fields, "reading": known})
 
 
 def attached_block(attached: Attached) -> Block:

@@ -30,8 +30,7 @@ from gateway.prompt.text_cleaning import clean
 from gateway.service.follower import PAGE, following_from
 from gateway.service.gateway import Gateway
 from gateway.storage.branches import ROOT
-from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow
-from gateway.storage.turns.instructions import digest_of
+from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, instructions_digest
 
 RETRIED_WITHIN = 120_000
 """Milliseconds: who asks the same again in that time, and says that it is a repetition, means the same turn.
@@ -88,7 +87,7 @@ class SessionLookup:
         self._who = who
         self._model = model
         cleaned = clean(instructions[:MAX_INSTRUCTIONS]) if is_retry else ""  # of more no turn begins
-        self._instructions = digest_of(cleaned)
+        self._instructions = instructions_digest(cleaned)
         self._named = named
         self._is_retry = is_retry
         self._found: dict[str, Sequence[TurnRow]] = {}

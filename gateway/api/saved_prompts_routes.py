@@ -1,7 +1,7 @@
 """Saved prompts: those that people call by `/name`, and personas with which a session begins."""
 
 import re
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from starlette.responses import Response
@@ -29,9 +29,11 @@ class SavedPromptBody(Body):
         "prompt", description="prompt: a message, called by its name. persona: instructions for a session."
     )
     name: Name = Field(description="Of a prompt what is typed behind the slash: letters, digits, _ . and -.")
-    title: Title | None = Field(None, description="What it is for, in a few words.")
+    title: Title | Literal[""] | None = Field(None, description="What it is for, in a few words.")
     text: Text = Field(description="In a prompt each {{word}} is a field that is filled in when it is used.")
-    model: ModelName | None = Field(None, description="Of a persona: that answers; absent: any.")
+    model: ModelName | Literal[""] | None = Field(
+        None, description="Of a persona: that answers; absent: any."
+    )
 
     @model_validator(mode="after")
     def _can_be_called(self) -> Self:
@@ -50,9 +52,9 @@ class SavedPromptEdits(Body):
     """What changes of it; what is absent stays."""
 
     name: Name | None = None
-    title: Title | None = Field(None, description="Empty: none.")
+    title: Title | Literal[""] | None = Field(None, description="Empty: none.")
     text: Text | None = None
-    model: ModelName | None = Field(None, description="Empty: any.")
+    model: ModelName | Literal[""] | None = Field(None, description="Empty: any.")
 
     def changes(self) -> SavedPromptChanges:
         return SavedPromptChanges(self.name, self.title, self.text, self.model)

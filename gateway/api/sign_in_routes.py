@@ -60,9 +60,10 @@ async def begin(request: ApiRequest) -> Response:
 async def finish(request: ApiRequest) -> Response:
     """Signs the browser in that comes back, and sends it to the page."""
     asked, ways, page = await request.read_query(CallbackQuery), _ways(request), page_of(request)
+    flow = _flow(ways)
     kept = named_in(request.headers.get("cookie", ""), _named(page, BEGUN)) or ""
     try:
-        who, to = await _flow(ways).finish(
+        who, to = await flow.finish(
             "" if asked.error else asked.code, asked.state, asked.iss, kept, page + CALLBACK
         )
         value = await ways.signed_in.begin(who)

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO
 
 from gateway.errors import TooLarge
+from gateway.files.text_check import TextCheck
 from gateway.messages import clean_text
 from gateway.storage.artifacts import CHUNK, Chunk
 
@@ -21,6 +22,12 @@ NAME_BYTES = 200
 """Bytes of it in UTF-8: file systems take 255, and a copy may get a longer name."""
 
 _BATCH = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
+_MARKED = {  # UTF-32 first: as UTF-16 its mark would be one with a NUL behind it
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _JOINERS = "\u200c\u200d"  # emoji are made of several with them, and Persian and Hindi words are written so
 _MAX_SUFFIX_LENGTH = 12  # characters, with the dot, that a long name keeps of its end
 
@@ -184,49 +191,3 @@ class _Parts:
 
     def _begin(self) -> None:
         self._hash, self._size, self._ends = hashlib.sha256(), 0, 0
-
-
-class TextCheck:
-    """Whether bytes that come in pieces are a text: UTF-8 in which at most one character of a hundred is
-    damaged, as a wrong byte, a NUL, or a character that is cut off at the end is."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._end = b""  # of what came before: a replacement mark that was written may lie across pieces
-        self._controls = self._characters = 0
-        self.damaged = 0
-
-    def take(self, data: bytes) -> None:
-        for start in range(0, len(data), _BATCH):
-            if self.damaged <= _MOST_DAMAGED:
-                self._take(data[start : start + _BATCH])
-
-    def is_text(self) -> bool:
-        """After the last piece."""
-        self.damaged += len(self._decoder.decode(b"", final=True))
-        return not self.damaged or (
-            self.damaged <= _MOST_DAMAGED
-            and self.damaged + self._controls <= max(1, self._characters // _DAMAGED_OF)
-            and self._characters >= _LEAST * self.damaged
-        )
-
-    def _take(self, data: bytes) -> None:
-        text = self._decoder.decode(data)
-        with_end = self._end + data
-        marks, self._end = with_end.count(_MARK), with_end[-len(_MARK) + 1 :]
-        self._characters += len(text)
-        self._controls += len(data) - len(data.translate(None, _CONTROLS))
-        self.damaged += text.count("\ufffd") - marks + data.count(0)
-
-
-_MARKED = {  # UTF-32 first: as UTF-16 its mark would be one with a NUL behind it
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_MARK = "\ufffd".encode()
-_DAMAGED_OF = 100
-_LEAST = 10  # characters for each damaged one
-_MOST_DAMAGED = 10_000  # of a text of any length: each takes time
-_CONTROLS = bytes({*range(1, 32), 127} - set(b"\t\n\f\r\x1b"))

@@ -53,8 +53,8 @@ def restore(
         typer.Option("--replace", help="Move what is there into a folder beside it, instead of refusing."),
     ] = False,
 ) -> None:
-    """Restore a backup to where the settings say. No gateway may run on the data folder. The backup is checked
-    first, and it stays as it is."""
+    """Restore a backup to where the settings say. No gateway may run on the data folder. The backup is
+    checked first, and it stays as it is."""
     from gateway.cli.progress_line import ProgressLine
     from gateway.settings import load_settings
     from gateway.wiring import backups

@@ -54,8 +54,8 @@ def export(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Export a session to a file, or all sessions. It is complete, so that `gateway import` reads it, or a page
-    to share."""
+    """Export a session to a file, or all sessions. It is complete, so that `gateway import` reads it,
+    or a page to share."""
     if every == (session is not None) or (every and form != "jsonl"):
         raise typer.BadParameter("Give a session, or --all, which is jsonl.")
     from gateway.client import GatewayClient
@@ -97,8 +97,8 @@ def import_(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Import a session from an exported file, or all sessions in it. A damaged file is refused as a whole; of an
-    export of ChatGPT or Claude all chats that can be read are imported, each once."""
+    """Import a session from an exported file, or all sessions in it. A damaged file is refused as a
+    whole; of an export of ChatGPT or Claude all chats that can be read are imported, each once."""
     from gateway.cli.terminal import to_stderr
     from gateway.client import GatewayClient
 

@@ -16,7 +16,7 @@ from gateway.storage.turns import DELETED_SESSIONS, Turns, UsedIn, UsedTurns
 from gateway.storage.users import KnownUser, Users
 from gateway.tools.clock import zone
 
-MOST_SESSIONS = 10
+MAX_SESSIONS = 10
 """Chats that are named: those that cost most."""
 _EPOCH = date(1970, 1, 1)
 
@@ -117,7 +117,7 @@ class UserUsage:
                 deleted += used
             else:
                 beside[each.used.purpose] += used
-        sessions = await self._turns.used_in(user_id, first, last, MOST_SESSIONS)
+        sessions = await self._turns.used_in(user_id, first, last, MAX_SESSIONS)
         return MonthUsage(month, parts, sessions, deleted, beside, await self._since(user_id, month.timezone))
 
     async def users(
@@ -131,7 +131,7 @@ class UserUsage:
             now_ms(),
             after=after,
             limit=limit,
-            tenant=None if of_all else who.tenant,
+            tenant=None if of_all else who.tenant,  # the default one's admins are operators
             named=self._roles if of_all else (),
         )
         used = await self._of_users([each.user_id for each in page], month)

@@ -1,4 +1,4 @@
-"""MCP servers that the operator adds while the gateway runs: at once, on all replicas, never at one inside."""
+"""MCP servers that the operator adds while the gateway runs: at once, everywhere, never at one inside."""
 
 import asyncio
 from collections.abc import AsyncGenerator

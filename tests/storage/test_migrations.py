@@ -314,7 +314,8 @@ def test_a_revision_with_a_new_table_of_sessions_shuts_out_those_that_do_not_kno
     path = tmp_path / "some.db"
     upgrade(path, SESSIONS._replace(head="0012"))
     known = tables_of_sessions(path)
-    versions = sorted(path.name[:4] for path in Path(gateway.storage.migrations.__file__).parent.glob("versions/0*.py"))
+    folder = Path(gateway.storage.migrations.__file__).parent / "versions"
+    versions = sorted(path.name[:4] for path in folder.glob("0*.py"))
     for revision in versions[versions.index("0013") :]:
         upgrade(path, SESSIONS._replace(head=revision))
         found = tables_of_sessions(path)

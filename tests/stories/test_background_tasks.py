@@ -35,9 +35,11 @@ TASKS = {
     "learning",
     "limits",
     "memory suggestions",
+    "memories to index anew",
     "model's endpoint",
     "old deliveries",
     "old entries of the audit",
+    "operator's changes",
     "ownership of turns",
     "results of schedules",
     "schedules",
@@ -54,6 +56,7 @@ TASKS = {
     "webhooks",
     "what access is open",
     "who is being erased",
+    "words of an earlier version",
 }
 """All that a gateway starts where everything is switched on."""
 

@@ -112,7 +112,7 @@ def walk(page: Page, look: Callable[[str], None]) -> None:
         if name == "prompts":
             page.locator("tbody button").first.click()
             page.locator("textarea.code").fill("Be brief.")
-            page.locator(".page-form .primary").click()
+            page.locator(".page-form [type=submit]").click()
             expect(page.locator(".page .card .table-scroll")).to_be_visible()
         look(name)
     _dialogs(page, look)

@@ -28,7 +28,7 @@ test("the address of a trace has the id's place in it and is no script", () => {
   open();
   const field = screen.getByRole("textbox", { hidden: true });
   fireEvent.change(field, { target: { value: "javascript:alert('{trace_id}')" } });
-  expect(screen.getByRole("alert", { hidden: true }).textContent).toMatch(/is needed/);
+  expect(screen.getByRole("alert", { hidden: true }).textContent).toMatch(/^Enter an https/);
   expect(settings.get().traceAddress).toBe("");
   fireEvent.change(field, { target: { value: "https://traces.example/t/{trace_id}" } });
   expect(settings.get().traceAddress).toBe("https://traces.example/t/{trace_id}");
@@ -39,7 +39,7 @@ test("all chats go into one file, and it says how many are not in it", async () 
   const save = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => undefined);
   URL.createObjectURL = () => "blob:x";
   fireEvent.click(screen.getByRole("button", { name: "Export all", hidden: true }));
-  await screen.findByText("Exported without 1 in which an answer is on its way.");
+  await screen.findByText("Exported without 1 still being answered.");
   expect(save).toHaveBeenCalledOnce();
 });
 
@@ -70,4 +70,11 @@ test("a download that is refused says why", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Download", hidden: true }));
   await screen.findByText("The server is restarting. Please try again in a moment.");
   expect(save).not.toHaveBeenCalled();
+});
+
+test("a file of another product is asked about in a dialog of its own", async () => {
+  open({ "POST /api/import/chats": () => new Response('{"kind":"chat","number":1,"state":"new","title":"Herons","messages":2}\n{"kind":"end"}\n') });
+  const [choose] = screen.getAllByLabelText("Import…", { selector: "input" });
+  fireEvent.change(choose ?? document.body, { target: { files: [new File(["[]"], "conversations.json")] } });
+  await screen.findByText("Herons");
 });

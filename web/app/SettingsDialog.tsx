@@ -1,10 +1,11 @@
-import { useId, useRef, useState } from "react";
+import { lazy, Suspense, useId, useRef, useState } from "react";
 
 import { AboutModels } from "./AboutModels";
 import { Account } from "./Account";
 import { useAttempt } from "./attempt";
 import { exportChats, importChats, inWordsOf } from "./chat-files";
 import { Dialog } from "./Dialog";
+import { isForeign } from "./importing/foreign-chats";
 import { LANGUAGES } from "./language";
 import { saveFile } from "./downloads";
 import { askToNotify, canNotify } from "./notifications";
@@ -19,6 +20,7 @@ import { app, useApp, useWords } from "./state";
 import { isTraceAddress } from "./trace-address";
 import { words as table } from "./frame-words";
 
+const ImportDialog = lazy(() => import("./importing/ImportDialog").then(({ ImportDialog }) => ({ default: ImportDialog })));
 const OWN_NAMES = { en: "English", "zh-Hans": "简体中文", "zh-Hant": "繁體中文" };
 
 export function SettingsDialog() {
@@ -161,12 +163,17 @@ function ChatFiles() {
   const language = useLanguage();
   const choose = useRef<HTMLInputElement>(null);
   const [outcome, attempt] = useAttempt();
+  const [foreign, setForeign] = useState<File | null>(null);
   const exportAll = async () => {
     const { file, leftOut } = await exportChats();
     saveFile(file, "chats.jsonl");
     return leftOut > 0 ? words.leftOut(leftOut) : words.exportedChats;
   };
   const take = async (file: File) => {
+    if (await isForeign(file)) {
+      setForeign(file);
+      return "";
+    }
     const { outcome } = await importChats(file);
     await chats.refresh();
     return inWordsOf(outcome, language);
@@ -177,13 +184,14 @@ function ChatFiles() {
       <div className="buttons">
         <button type="button" className="small" onClick={() => void attempt(exportAll)}>{words.exportChats}</button>
         <button type="button" className="small" onClick={() => choose.current?.click()}>{words.importChats}</button>
-        <input ref={choose} type="file" hidden accept=".jsonl,.ndjson,application/x-ndjson" aria-label={words.importChats} onChange={({ target }) => {
+        <input ref={choose} type="file" hidden accept=".jsonl,.ndjson,.zip,.json,application/x-ndjson" aria-label={words.importChats} onChange={({ target }) => {
           const file = target.files?.[0];
           target.value = ""; // the same file can be chosen again
           if (file) void attempt(() => take(file));
         }} />
       </div>
       <small role="status" className={outcome.isFailure ? "trouble" : "faint"}>{outcome.text}</small>
+      {foreign && <Suspense><ImportDialog file={foreign} onClose={() => setForeign(null)} /></Suspense>}
     </div>
   );
 }

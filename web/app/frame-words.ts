@@ -26,7 +26,7 @@ export const words = table(
     traceAddress: "Trace link of your dashboard", traceHint: "Put {trace_id} where the id goes: each turn then links to its trace. Saved in this browser only.",
     badAddress: "Enter an https:// or http:// address that contains {trace_id}.",
     yourChats: "All chats", exportChats: "Export all", importChats: "Import…", working: "One moment…", exportedChats: "All chats are in the file.",
-    leftOut: (count: number) => `Exported without ${count} that are still being answered.`,
+    leftOut: (count: number) => `Exported without ${count} still being answered.`,
     importedChats: (count: number) => count === 1 ? "1 chat imported." : `${count} chats imported.`,
     refusedChats: (count: number, why: string) => `${count} not imported: ${why}`,
     providerKey: "Your own model provider key", noProviderKey: "No key is set.",

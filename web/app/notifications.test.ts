@@ -13,12 +13,10 @@ beforeEach(() => {
   shown.length = 0;
   isHidden = true;
   vi.stubGlobal("isSecureContext", true);
-  vi.stubGlobal("Notification", class {
-    static permission = "granted";
-    constructor(title: string, { body, tag }: { body: string; tag: string }) {
-      shown.push({ title, body, tag });
-    }
-  });
+  function shownTo(title: string, { body, tag }: { body: string; tag: string }): void {
+    shown.push({ title, body, tag });
+  }
+  vi.stubGlobal("Notification", Object.assign(shownTo, { permission: "granted" }));
   vi.spyOn(document, "hidden", "get").mockImplementation(() => isHidden);
   settings.set({ language: "en", notify: true });
   chats.store.set({ chats: [], state: "loading", approvals: [] });

@@ -96,7 +96,8 @@ def _type(field: Schema) -> str:  # noqa: PLR0911 - a line for each form
     if "$ref" in field:
         return _name(field)
     if choices := field.get("anyOf") or field.get("oneOf"):
-        return " | ".join(dict.fromkeys(_type(each) for each in choices if each != {"type": "null"}))
+        types = dict.fromkeys(_type(each) for each in choices if each != {"type": "null"})
+        return " | ".join(each for each in types if each != '""' or "string" not in types)
     if "const" in field:
         return json.dumps(field["const"])
     if "enum" in field:

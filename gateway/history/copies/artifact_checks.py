@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from gateway.artifacts.content import TextCheck
 from gateway.errors import BadImport
+from gateway.files.text_check import TextCheck
 from gateway.history.copies.line_reader import ExportLines, demand
 from gateway.storage.artifacts import CHUNK, TEXTS
 from gateway.storage.sessions.copies import ArtifactCopy

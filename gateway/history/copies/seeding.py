@@ -29,7 +29,7 @@ from gateway.storage.sessions.copies import (
     SessionCopy,
     TurnCopy,
 )
-from gateway.storage.turns.instructions import digest_of
+from gateway.storage.turns import instructions_digest
 
 PIECE = 16_384
 """Characters of one `text` event, as of a model's answer."""
@@ -84,7 +84,7 @@ async def seed_session(
         carried=None,
         prefix_hash=None,
         role_id=row.role_id,
-        instructions=digest_of(instructions) if instructions else None,
+        instructions=instructions_digest(instructions) if instructions else None,
         branch=None,
     )
     incoming = Incoming(
@@ -95,7 +95,9 @@ async def seed_session(
         seeded=True,
         said=sum(len(each.input.encode()) + len(each.answer.encode()) for each in turns),
         session_quota=session_quota,
-        instructions=[InstructionsCopy.model_construct(digest=digest_of(instructions), text=instructions)]
+        instructions=[
+            InstructionsCopy.model_construct(digest=instructions_digest(instructions), text=instructions)
+        ]
         if instructions
         else (),
     )

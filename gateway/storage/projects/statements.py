@@ -246,6 +246,12 @@ def _project(project_id: str, by: str) -> OwnerLock:
     return OwnerLock(project_id)
 
 
+def _changed(
+    project_id: str, by: str, *, name: str | None = None, instructions: str | None = None
+) -> OwnerLock:
+    return OwnerLock(project_id)
+
+
 class SqlProjects(Store):
     """The `Projects` protocol."""
 
@@ -257,9 +263,7 @@ class SqlProjects(Store):
     access = reads(access, snapshot=False)
     artifact_owner = reads(artifact_owner, snapshot=False)
     add = writes(add, over=lambda project, most: OwnerLock(project.created_by))
-    change = writes(
-        change, over=lambda project_id, by, *, name=None, instructions=None: OwnerLock(project_id)
-    )
+    change = writes(change, over=_changed)
     arrange = writes(arrange, over=lambda user_id, project_ids: OwnerLock(user_id))
     delete = writes(remove, over=_project)
     put_member = writes(put_member, over=lambda asked, most, most_open: OwnerLock(asked.project_id))

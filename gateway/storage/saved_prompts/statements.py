@@ -149,10 +149,14 @@ def _not_there(prompt_id: str) -> NotFound:
     return NotFound(f"There is no saved prompt {prompt_id} of yours.", code="saved_prompt_not_found")
 
 
+def _added(prompt: SavedPrompt, *, most: int) -> OwnerLock:
+    return OwnerLock(_whose(prompt)[1])
+
+
 class SqlSavedPrompts(Store):
     """The `SavedPrompts` protocol."""
 
     list = reads(list_, snapshot=False)
-    add = writes(add, over=lambda prompt, *, most: OwnerLock(_whose(prompt)[1]))
+    add = writes(add, over=_added)
     change = writes(change)
     delete = writes(remove)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.lifecycle import Outcome
@@ -23,6 +24,11 @@ Brought = Literal["seeded", "imported"]
 
 MAX_INSTRUCTIONS = 131_072
 """Characters of a client's instructions."""
+
+
+def instructions_digest(text: str) -> str:
+    """By which a client's instructions are kept; "" of an empty text."""
+    return sha256(text.encode()).hexdigest() if text else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
 """The instructions of client applications, in SQL: each text of a session once, and which a turn has."""
 
-from hashlib import sha256
-
 from sqlalchemy import Connection, and_, bindparam, insert, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.schema import instructions, sessions
+from gateway.storage.turns import instructions_digest
 
 _SESSION = bindparam("session_id")
 IN_FORCE = and_(instructions.c.session_id == sessions.c.id, instructions.c.digest == sessions.c.instructions)
@@ -33,14 +32,9 @@ OF_DIGEST = Prepared(
 )
 
 
-def digest_of(text: str) -> str:
-    """By which the text is kept; "" of an empty one."""
-    return sha256(text.encode()).hexdigest() if text else ""
-
-
 def keep(connection: Connection, session_id: str, text: str) -> str:
     """Its digest."""
-    digest = digest_of(text)
+    digest = instructions_digest(text)
     if text and KNOWN.one(connection, session_id=session_id, digest=digest) is None:
         ADD.run(connection, session_id=session_id, digest=digest, text=text)
     return digest

@@ -24,6 +24,6 @@ class Users(Protocol):
     async def page(
         self, now: int, *, after: str, limit: int, tenant: str | None = None, named: Collection[str] = ()
     ) -> Sequence[KnownUser]:
-        """At most `limit` users behind the id `after`, in the order of their ids: of a tenant, or of all;
-        those `named` are among them, whatever they have."""
+        """At most `limit` users behind the id `after`, in the order of their ids: of all, or of a tenant, ""
+        for the one whose ids name none. Those `named` are among them, whatever they have."""
         ...

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 import orjson
 from sqlalchemy import Column, Connection, bindparam, func, select
 
-from gateway.auth import DEFAULT_TENANT, tenant_of
 from gateway.storage.database import Prepared, Store, reads
 from gateway.storage.schema import api_keys, sessions, sign_ins, turns
 from gateway.storage.users import KnownUser
@@ -37,17 +36,18 @@ def page(
     named: Collection[str] = (),
 ) -> Sequence[KnownUser]:
     found: list[KnownUser] = []
-    prefix = "" if tenant in {None, DEFAULT_TENANT} else f"{tenant}/"
+    prefix = f"{tenant}/" if tenant else ""
     at = max(after, prefix)
     while len(found) < limit:
         stored = (each.value(connection, after=at) for each in NEXT)
         behind = [*(each for each in named if each > at), *(each for each in stored if each is not None)]
         if not behind or not (at := min(behind)).startswith(prefix):
             break
-        if tenant is None or tenant_of(at) == tenant:
+        other, slash, _ = at.partition("/")
+        if slash and tenant == "":  # whose ids stand among those of others: a whole tenant is passed over
+            at = f"{other}0"  # "0" comes after "/"
+        else:
             found.append(_known(connection, at, now))
-        else:  # the default tenant's ids stand among those of others: a whole tenant is passed over
-            at = f"{tenant_of(at)}0"  # "0" comes after "/"
     return found
 
 

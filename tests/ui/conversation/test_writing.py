@@ -189,6 +189,8 @@ def test_a_message_over_the_limit_says_so_and_can_be_a_file(page: Page) -> None:
     page.locator("#draft-offers").get_by_role("button", name="Attach as a file").click()
     expect(chips(page)).to_contain_text(["1 line"])
     expect(page.locator("#input")).to_have_value("")
+    chips(page).locator("button.icon").click()
+    expect(chips(page)).to_have_count(0)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Folders, instructions, saved prompts, temporary chats and imports, for somebody who has a key, on a wide
+"""Folders, instructions, saved prompts and imports, for somebody who has a key, on a wide
 screen and on a phone's."""
 
 from collections.abc import Generator
@@ -166,28 +166,6 @@ def test_a_prompt_is_saved_and_called_by_its_name(
         page.get_by_role("button", name="Insert").click()
         expect(box).to_have_value("/say this and this")
         expect(page.locator(".turn")).to_have_count(0)
-
-
-@both_screens
-def test_a_temporary_chat_is_marked_and_gone_when_another_is_opened(
-    browser: Browser, tmp_path: Path, screen: ViewportSize
-) -> None:
-    with reading(browser, tmp_path, screen) as reader:
-        page = reader.page
-        page.get_by_role("button", name="Temporary").click()
-        ask(page, "/say quetzal")
-        expect(page.locator(".outcome.completed")).to_have_count(1)
-        expect(page.locator(".temporary")).to_be_visible()
-        page.reload()
-        expect(page.locator(".temporary")).to_be_visible()
-        assert findings(page) == []
-        session = page.evaluate("location.hash")[3:]
-        assert reader.api("GET", "/api/sessions")["sessions"] == []
-        with page.expect_response(lambda answer: answer.request.method == "DELETE") as ended:
-            page.get_by_role("button", name="Delete it now").click()
-        assert ended.value.status == 204
-        assert session in ended.value.url
-        expect(page.locator("#welcome")).to_be_visible()
 
 
 @both_screens

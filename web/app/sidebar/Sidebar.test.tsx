@@ -161,7 +161,7 @@ test("what was put away can be brought back", async () => {
 test("a chat is brought back from its file, and what cannot be says why", async () => {
   let answer: unknown = { id: "h", title: "Heron" };
   await open({ "POST /api/sessions/import": () => answer });
-  const give = () => fireEvent.change(document.getElementById("import-chat") ?? document.body, { target: { files: [new File(["{}"], "chat.jsonl")] } });
+  const give = () => fireEvent.change(document.getElementById("import-chat") ?? document.body, { target: { files: [new File(['{"kind":"session"}'], "chat.jsonl")] } });
   give();
   await screen.findByText("Imported: Heron");
   expect(app.get().place.session).toBe("h");

@@ -2202,7 +2202,7 @@ export interface SessionChanges {
   /** Listed only where archived ones are asked for. */
   readonly archived?: boolean;
   /** A project of yours to move it into; nobody else sees it. Empty: into none. */
-  readonly project_id?: string | "";
+  readonly project_id?: string;
   /** read: the members of its project see all of it. none: nobody else does. */
   readonly shared?: "read" | "write" | "none";
   /** Its own, in place of the one that it had; {}: its tenant's holds again. */

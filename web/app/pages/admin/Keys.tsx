@@ -19,6 +19,7 @@ const read = async () => (await client.keys({ everybody: true })).keys.toReverse
 
 export function Keys() {
   const words = useWords(table);
+  const { cancel } = useWords(pageWords);
   const { status, list, isAdding, setAdding, add, attempt, show } = useCardList(read);
   const [made, setMade] = useState<api.NewKey | null>(null);
   const [ended, setEnded] = useState(false);
@@ -47,7 +48,10 @@ export function Keys() {
       {asked !== null && (
         <Dialog title={words.revokeTitle(asked.name)} onClose={() => setAsked(null)}>
           <p>{words.revokeHint}</p>
-          <div className="buttons"><button type="button" className="dangerous" data-first onClick={() => void revoke(asked)}>{words.revokeNow}</button></div>
+          <div className="buttons">
+            <button type="button" className="primary dangerous" onClick={() => void revoke(asked)}>{words.revokeNow}</button>
+            <button type="button" className="small" data-first onClick={() => setAsked(null)}>{cancel}</button>
+          </div>
         </Dialog>
       )}
     </>

@@ -8,6 +8,7 @@ import { client, useWords } from "../../state";
 import { useCardList } from "../card-list";
 import { CardsPage } from "../CardsPage";
 import type { PageStatus } from "../page-status";
+import { words as pageWords } from "../page-words";
 import { McpServerForm } from "./McpServerForm";
 import { words as table } from "./admin-words";
 
@@ -36,6 +37,7 @@ interface ServerProps {
 
 function Server({ server, attempt, onChanged, onGone, onLook }: ServerProps) {
   const words = useWords(table);
+  const { cancel } = useWords(pageWords);
   const [isEditing, setEditing] = useState(false);
   const [isAsked, setAsked] = useState(false);
   const { name } = server;
@@ -81,10 +83,13 @@ function Server({ server, attempt, onChanged, onGone, onLook }: ServerProps) {
       {isAsked && (
         <Dialog title={words.removeTitle(name)} onClose={() => setAsked(false)}>
           <p>{words.removeHint}</p>
-          <div className="buttons"><button type="button" className="dangerous" data-first onClick={() => {
-            setAsked(false);
-            void remove();
-          }}>{words.removeNow}</button></div>
+          <div className="buttons">
+            <button type="button" className="primary dangerous" onClick={() => {
+              setAsked(false);
+              void remove();
+            }}>{words.removeNow}</button>
+            <button type="button" className="small" data-first onClick={() => setAsked(false)}>{cancel}</button>
+          </div>
         </Dialog>
       )}
     </li>

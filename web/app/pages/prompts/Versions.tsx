@@ -74,7 +74,7 @@ function Version({ version: { number, text, note, changed_by: who, changed_at: a
     <li>
       <div className="row">
         <span dir="auto">{words.version(String(number), who, time(at))} <small dir="auto">{text === undefined ? words.isFile : note}</small></span>
-        {text !== undefined && <button type="button" className="small" aria-label={words.takeOf(String(number))} onClick={() => onTake(text)}>{words.take}</button>}
+        {text !== undefined && <button type="button" className="small" onClick={() => onTake(text)}>{words.take}<span className="unseen"> {number}</span></button>}
       </div>
       {text !== undefined && (
         <details>
