@@ -89,3 +89,19 @@ async def test_a_secret_in_it_is_masked(client: Client) -> None:
     ((earlier, later),) = await pairs(client)
     assert (earlier["secret"], later["secret"]) == (True, True)
     assert not [key for key in ("aaaaaaaa", "bbbbbbbb") if key in f"{earlier}{later}"]
+
+
+async def test_that_both_hold_goes_along_in_an_export(client: Client) -> None:
+    """Who takes their memories elsewhere is not asked again."""
+    for content in ("I live in Ghent", "I live in Antwerp"):
+        await client.post("/api/memory", {"content": content})
+    (pair,) = await pairs(client)
+    assert (await answer(client, pair, "both")).status_code == 200
+    copy = (await client.get("/api/memory/export")).content
+    for each in pair:
+        assert (await client.post(f"/api/memory/{each['id']}/erase", {})).status_code == 204
+
+    headers = {"content-type": "application/x-ndjson"}
+    imported = await client.http.post("/api/memory/import", content=copy, headers=headers)
+    assert imported.json()["imported"] == 2
+    assert await pairs(client) == []
