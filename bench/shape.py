@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "history": 4230,
     "http": 1790,
     "lifespan": 660,
-    "memory": 6900,
+    "memory": 7060,
     "model": 3700,
     "prompt": 730,
     "schedules": 400,
