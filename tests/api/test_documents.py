@@ -179,6 +179,7 @@ async def test_a_caller_is_told_who_it_is_and_what_it_may_choose(tmp_path: Path,
         "is_admin": True,
         "is_operator": True,
         "signed_in": False,
+        "public_links": False,
     }
     assert local == everything | {
         "user_id": "local",
