@@ -89,9 +89,9 @@ def test_developer_tools_are_there_when_they_are_switched_on(page: Page) -> None
     ask(page, "/say roses")
     page.get_by_role("button", name="Settings").click()
     switch = page.get_by_role("switch", name="Developer tools")
-    expect(page.get_by_label("Address of a trace")).to_have_count(0)
+    expect(page.get_by_label("Trace link")).to_have_count(0)
     switch.click()
-    expect(page.get_by_label("Address of a trace")).to_be_visible()
+    expect(page.get_by_label("Trace link")).to_be_visible()
     assert findings(page) == []
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Webhooks")).to_be_visible()

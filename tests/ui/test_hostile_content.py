@@ -208,7 +208,7 @@ def test_the_preview_of_a_prompt_runs_nothing(page: Page, session: str) -> None:
     page.locator(".page-form input[type=text]").fill(SHORT)
     page.locator("tbody button").first.click()
     page.locator("textarea.code").fill(ALL)
-    page.locator(".page-form .primary").click()
+    page.locator(".page-form .primary[type=submit]").click()
     for fold in page.locator(".page details").all():
         fold.evaluate("fold => { fold.open = true; }")
     expect(page.locator(".page .card pre", has_text="mglyph").first).to_be_visible()

@@ -249,7 +249,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path
         opened(browser, gateway.url) as page,
     ):
         for key, hint in (
-            ("wrong-wrong-wrong", "It stays in this tab and is forgotten when the tab closes."),
+            ("wrong-wrong-wrong", "This tab keeps it until it is closed."),
             (KEY, "This key is not valid. Check it, or try another one."),
         ):
             expect(page.get_by_role("dialog")).to_contain_text(hint)

@@ -159,7 +159,7 @@ def test_a_browser_that_rounds_numbers_says_so(browser: Browser, garden: Running
         page.add_init_script("delete JSON.rawJSON")
         page.reload()
         card = asked(page, '/call transfer {"cents": 9007199254740993}\n/then /say done')
-        expect(card).to_contain_text("Long numbers are shown rounded by this browser.")
+        expect(card).to_contain_text("This browser shows long numbers rounded.")
         expect(card.get_by_role("button", name="Edit arguments")).to_be_disabled()
         card.get_by_role("button", name="Approve").click()
 
