@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.app import PAGE
+from gateway.page import BUILT
 from tests.forked_program import gateway_program
 from tests.harness import TIMEOUT, client_at, events, text_of, the
 from tests.loopback import free_port
@@ -119,7 +119,7 @@ async def test_what_the_commands_start_serves_the_page_and_outlives_a_replica(
     assert "391" in answer.stdout
     assert "event: done" in answer.stdout
     async with client_at(started) as client, asyncio.timeout(TIMEOUT):
-        scripts = sorted((PAGE / "assets").glob("index-*.js"))  # none, where the page cannot be built
+        scripts = sorted((BUILT / "assets").glob("index-*.js"))  # none, where the page cannot be built
         script = f"/assets/{scripts[0].name if scripts else 'index.js'}"
         asked = await client.http.get(script, headers={"origin": started, "sec-fetch-mode": "cors"})
         assert asked.status_code == (200 if scripts else 404)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway import app
+from gateway import page
 from tests.clients.programs import needs_npm
 from tests.harness import Client
 from tests.loopback import TIMEOUT
@@ -86,7 +86,7 @@ async def test_without_a_build_the_page_is_a_line_that_says_what_to_do(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The gateway itself works."""
-    monkeypatch.setattr(app, "PAGE", tmp_path)
+    monkeypatch.setattr(page, "BUILT", tmp_path)
 
     answer = await client.get("/")
 

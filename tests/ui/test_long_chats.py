@@ -133,7 +133,7 @@ def test_an_archived_chat_looks_as_before_and_is_replayed_and_travels(
     choose(page, "What the model sees")
     page.get_by_role("button", name="Move to archive storage").click()
     expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text(
-        "Everything can be read as before."
+        "You can read everything as before."
     )
     page.reload()
     assert drawn(page, 2) == before

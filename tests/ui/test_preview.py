@@ -107,10 +107,11 @@ def show(page: Page, language: str, code: str) -> None:
 def shown_in(page: Page) -> Frame:
     """The frame in which the document runs: the one within the one that the gateway serves."""
     page.wait_for_function("() => window.frames.length === 1")
-    outer = next(frame for frame in page.frames if frame.url.endswith("/preview.html"))
-    while not outer.child_frames:
+    while not (outer := [frame for frame in page.frames if frame.url.endswith("/preview.html")]):
         page.wait_for_timeout(20)
-    inner = outer.child_frames[0]
+    while not outer[0].child_frames:
+        page.wait_for_timeout(20)
+    inner = outer[0].child_frames[0]
     inner.wait_for_function("() => document.readyState === 'complete' && document.body.innerHTML !== ''")
     return inner
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import BaseModel
 
 from gateway.api.session_bodies import EventPage, Session
-from gateway.app import PAGE
+from gateway.page import BUILT
 from gateway.events.envelope import StoredEvent
 from gateway.http.json_types import json_body
 from gateway.sse_frames import encode_frames, encode_open
@@ -38,7 +38,7 @@ class Released(ThreadingHTTPServer):
         self.page = page
         self.count = 0
         self.moved = threading.Condition()
-        super().__init__(("127.0.0.1", 0), functools.partial(_Answer, directory=str(PAGE)))
+        super().__init__(("127.0.0.1", 0), functools.partial(_Answer, directory=str(BUILT)))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A reader that left in the midst of an answer is none."""

@@ -337,6 +337,6 @@ def test_a_click_is_heard_while_the_chat_scrolls(page: Page) -> None:
     ask(page, "/say below it")
     expect(page.locator(".outcome.completed")).to_have_count(2)
     page.get_by_role("button", name="Copy message").last.scroll_into_view_if_needed()
-    page.wait_for_function("document.querySelector('.scroll').scrollTop > 40")
+    page.wait_for_function("() => document.querySelector('.scroll').scrollTop > 40")
 
     assert page.evaluate(SCROLLED) == "Copy message"

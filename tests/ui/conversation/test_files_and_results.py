@@ -161,7 +161,7 @@ def test_where_there_is_no_room_files_can_be_deleted(page: Page) -> None:
     attach(page, "half.bin", b"\0" * (QUOTA // 2))
     expect(page.locator(".chip.uploading")).to_have_count(0)
     attach(page, "other.bin", b"\1" * (QUOTA // 2))
-    expect(page.locator(".chip.trouble")).to_contain_text("all the room")
+    expect(page.locator(".chip.trouble")).to_contain_text("storage is full")
     page.get_by_role("button", name="Make room").click()
     page.get_by_role("button", name="Delete: half.bin").click()
     page.locator(".dangerous").click()

@@ -38,14 +38,12 @@ export function SlashList({ typed, box, onWrite }: Props) {
   const setAt = (at: number) => point({ typed, at });
   const take = (place: number) => {
     const prompt = fitting[place];
+    box.current?.focus(); // to which a dialog gives the focus back
     if (prompt === undefined) {
       onWrite("");
       library.set({ isOpen: true });
     } else if (fieldsOf(prompt.text).length > 0) ask(prompt);
-    else {
-      onWrite(prompt.text);
-      box.current?.focus();
-    }
+    else onWrite(prompt.text);
   };
   const latest = useRef({ take, setAt });
   useEffect(() => {

@@ -27,7 +27,11 @@ export function Keys() {
   const isOver = (key: api.KeyReply) => key.revoked_at !== undefined || (key.expires_at !== undefined && key.expires_at <= now());
   const revoke = async (key: api.KeyReply) => {
     setAsked(null);
-    if (await attempt(async () => { await client.revokeKey(key.id); return words.revokedNow; })) await show();
+    await attempt(async () => {
+      await client.revokeKey(key.id);
+      await show(); // first: what is read anew takes away what was told before
+      return words.revokedNow;
+    });
   };
   return (
     <>
