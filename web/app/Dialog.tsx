@@ -23,9 +23,13 @@ export function Dialog({ title, onClose, className, children }: Props) {
   // Not an effect that runs later: by then it is out of the document, and closing it gives no focus back.
   useLayoutEffect(() => {
     const shown = dialog.current;
+    const before = document.activeElement;
     shown?.showModal();
     shown?.querySelector<HTMLElement>("[data-first]")?.focus();
-    return () => shown?.close();
+    return () => {
+      shown?.close();
+      queueMicrotask(() => takeCaret(before));
+    };
   }, []);
   return createPortal(
     <dialog
@@ -48,4 +52,11 @@ export function Dialog({ title, onClose, className, children }: Props) {
     </dialog>,
     document.body, // where it stands nothing but its own styles reaches it
   );
+}
+
+// A field gets the focus back before the dialog is gone, and Chromium leaves it without a caret: what is typed is lost.
+function takeCaret(field: Element | null): void {
+  if (field !== document.activeElement || !(field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement)) return;
+  const { selectionStart, selectionEnd } = field;
+  if (selectionStart !== null) field.setSelectionRange(selectionStart, selectionEnd); // null: a kind of field that has none
 }
