@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from starlette.responses import Response
 
 from gateway.auth import user_of
-from gateway.http.json_types import Body, Id, Line, Reply, json_reply, not_blank, without_nul
+from gateway.http.json_types import Body, Id, Line, Reply, json_reply, not_blank
 from gateway.http.requests import ApiRequest
 from gateway.storage.saved_prompts import SavedPrompt, SavedPromptChanges, SavedPromptKind
 
@@ -18,7 +18,7 @@ CALLED = re.compile(r"\w[\w.-]{0,63}")
 
 Name = Annotated[Line, Field(min_length=1, max_length=100)]
 Title = Annotated[Line, Field(max_length=200)]
-Text = Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(without_nul), AfterValidator(not_blank)]
+Text = Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(not_blank)]
 ModelName = Annotated[Line, Field(max_length=200)]
 
 

@@ -124,7 +124,7 @@ async def test_a_history_whose_question_is_refused_leaves_no_session(client: Cli
 async def test_words_of_the_model_that_look_like_remarks_are_its_answer(client: Client) -> None:
     """It goes on where it is, and the model reads all of its words."""
     for words in (
-        "<think>is a tag</think> of some",
+        "the <think>is a tag</think> of some",
         f"it said {STARTS_OVER}",
         "[Waiting for approval of it: x] is told",
     ):
