@@ -55,8 +55,10 @@ def _said(text: str) -> Iterator[str]:
                     fence = mark
                 elif mark.startswith(fence) and word.strip() == mark:
                     fence = ""
-            if mark is not None or fence or word.startswith("`") or (is_end and not is_first):
+            if mark is not None or fence or word.startswith("`"):
                 continue
+            if is_end and (not is_first or OPENING.search(part)):
+                continue  # behind words, or the end of what began within a line: words too
         elif not is_end:
             continue
         if part.strip():

@@ -48,3 +48,9 @@ def test_an_answer_whose_thinking_is_signed_keeps_its_texts() -> None:
     assert texts_of(Message("assistant", [text])) == ["y"]
     assert texts_of(Message("assistant", [signed, text])) == ["<think>x</think>y"]
     assert texts_of(Message("user", [text])) == ["<think>x</think>y"]
+
+
+def test_a_thought_that_begins_within_a_line_is_words() -> None:
+    """An answer about the marks loses nothing."""
+    told = "the <think>is a tag</think> of some"
+    assert without_thinking(told) == told

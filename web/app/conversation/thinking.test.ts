@@ -22,3 +22,7 @@ describe("thoughts in a text", () => {
     expect(withoutThinking("答案\n")).toBe("答案\n");
   });
 });
+
+it("a thought that begins within a line is words", () => {
+  expect(withoutThinking("the <think>is a tag</think> of some")).toBe("the <think>is a tag</think> of some");
+});

@@ -8,6 +8,7 @@ export interface Passage {
 }
 
 const ANY = /<\/?think(?:ing)?>/i;
+const BEGIN = /<think(?:ing)?>/i;
 const TOKEN = /^[ \t]*(`{3,}|~{3,})[^\n]*$|^[ \t]*<think(?:ing)?>|<\/think(?:ing)?>|`[^`\n]*`/gim;
 
 /** What is said and what is thought, in its order. Where only the end is marked, all before it was thought. */
@@ -33,7 +34,7 @@ export function passages(text: string): Passage[] {
       continue;
     } else if (fence !== "" || token.startsWith("`")) continue;
     else if (isEnd) {
-      if (found.length > 0) continue;
+      if (found.length > 0 || BEGIN.test(text.slice(from, index))) continue; // it ends what began within a line: words
       close(index, "thinking");
     } else {
       close(index, "text");
