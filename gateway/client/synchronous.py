@@ -1,12 +1,12 @@
 """The client that blocks."""
 
+import json
 import time
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
 import httpx2
-import orjson
 
 from ..errors import GatewayError
 from .following import PATIENCE, Following
@@ -139,7 +139,7 @@ class GatewayClient(Verbs[Json]):
                     response.read()
                     raise refusal(response)
                 for line in response.iter_lines():
-                    said: Json = orjson.loads(line)
+                    said: Json = json.loads(line)
                     if said["kind"] == "error":
                         raise GatewayError(said["message"], code=said["code"])
                     yield said

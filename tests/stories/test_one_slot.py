@@ -121,7 +121,7 @@ async def test_background_calls_give_way_to_the_next_message(tmp_path: Path) -> 
                 made_title = await anext(each async for each in frames if each.event == "title")
             assert made_title.data["data"]["usage"]["output_tokens"] == 3
             assert [each.purpose for each in server.asked] == ["answer", "title", "answer", "title"]
-            assert title.max_tokens == 200
+            assert title.max_tokens == 1000
 
 
 async def test_learning_and_titles_do_not_delay_the_next_message(tmp_path: Path) -> None:

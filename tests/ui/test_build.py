@@ -53,7 +53,7 @@ def test_two_builds_are_the_same_bytes(built: Path, tmp_path: Path) -> None:
     first = contents(built)
 
     named = re.findall(r'(?:src|href)="\./([^"]+)"', first["index.html"].decode())
-    assert {Path(each).suffix for each in named} == {".js", ".css", ".svg"}
+    assert {Path(each).suffix for each in named} == {".js", ".css", ".svg", ".png", ".webmanifest"}
     assert set(named) <= set(first)
     assert first == contents(tmp_path / "second")
     assert [name for name, content in first.items() if str(ROOT).encode() in content] == []
