@@ -60,7 +60,7 @@ _BARRED = re.compile(f"[{''.join(_PLAIN)}]")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\WA-Za-z\d]+")
 # Words that are one, whatever stands between their parts: get_user_by_id, 138-0013-8000.
 _JOINED = re.compile(
-    rf"(?P<name>{_SPACED}+(?:_+{_SPACED}+)+)"
+    rf"(?<!{_SPACED})(?P<name>{_SPACED}++(?:_++{_SPACED}++)++)"  # each run is looked at once
     r"|(?<![^\W_])(?P<number>\+?[0-9]+(?:[-./() \u2010-\u2013]{1,2}[0-9]+)+)(?![^\W_])"
 )
 _DIGITS = range(5, 25)

@@ -1,5 +1,6 @@
 """Search tokens and the token estimate."""
 
+import time
 import unicodedata
 
 import pytest
@@ -270,3 +271,13 @@ def test_the_estimate_is_additive_and_grows_with_the_text(left: str, right: str)
 def test_the_estimate_follows_the_kind_of_text(text: str, least: float, most: float) -> None:
     """Characters per token lie where tokenizers have them: prose, JSON, Chinese."""
     assert least <= len(text) / estimate_tokens(text) <= most
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 200_000, "x_" * 100_000, "1" * 200_000, "1-" * 100_000, "A" * 200_000]
+)
+def test_no_text_takes_long_to_index(text: str) -> None:
+    """A run of any length is looked at once: the work is done beside turns, under the interpreter's lock."""
+    began = time.process_time()
+    indexed(text)
+    assert time.process_time() - began < 5
