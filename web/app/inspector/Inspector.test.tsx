@@ -165,7 +165,7 @@ describe("the prompt", () => {
     expect(screen.getByRole("meter").getAttribute("aria-valuetext")).toBe("450 of 1,000 tokens");
     expect(container.querySelector<HTMLElement>(".gauge-used")?.style.width).toBe("45%");
     expect(screen.getByText("cut from 90")).toBeTruthy();
-    expect(screen.getByText(/The text is not known any more/)).toBeTruthy();
+    expect(screen.getByText(/The text is no longer known/)).toBeTruthy();
     const { violations } = await axe.run(container, { rules: { "color-contrast": { enabled: false }, region: { enabled: false } } });
     expect(violations.map(({ id }) => id)).toEqual([]);
   });
