@@ -1,5 +1,5 @@
-"""Folders, instructions, saved prompts and imports, for somebody who has a key, on a wide
-screen and on a phone's."""
+"""Folders, instructions, saved prompts, temporary chats and imports, for somebody who has a key, on a wide screen
+and on a phone's."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -62,7 +62,6 @@ def reading(browser: Browser, folder: Path, screen: ViewportSize) -> Generator[R
         dialog.get_by_role("textbox").first.fill(ADA)
         dialog.get_by_role("textbox").first.press("Enter")
         expect(dialog).to_have_count(0)
-        page.reload()
         expect(page.locator("#welcome")).to_be_visible()
         reader = Reader(page, gateway.url)
         yield reader
@@ -162,10 +161,32 @@ def test_a_prompt_is_saved_and_called_by_its_name(
         expect(page.get_by_role("option", selected=True)).to_contain_text("/weekly")
         assert findings(page) == []
         box.press("Enter")
-        page.get_by_label("what").fill("this")
+        page.get_by_role("textbox", name="what", exact=True).fill("this")
         page.get_by_role("button", name="Insert").click()
         expect(box).to_have_value("/say this and this")
         expect(page.locator(".turn")).to_have_count(0)
+
+
+@both_screens
+def test_a_temporary_chat_is_marked_and_gone_when_another_is_opened(
+    browser: Browser, tmp_path: Path, screen: ViewportSize
+) -> None:
+    with reading(browser, tmp_path, screen) as reader:
+        page = reader.page
+        page.get_by_role("button", name="Temporary").click()
+        ask(page, "/say quetzal")
+        expect(page.locator(".outcome.completed")).to_have_count(1)
+        expect(page.locator(".temporary")).to_be_visible()
+        page.reload()
+        expect(page.locator(".temporary")).to_be_visible()
+        assert findings(page) == []
+        session = page.evaluate("location.hash")[3:]
+        assert reader.api("GET", "/api/sessions")["sessions"] == []
+        with page.expect_response(lambda answer: answer.request.method == "DELETE") as ended:
+            page.get_by_role("button", name="Delete it now").click()
+        assert ended.value.status == 204
+        assert session in ended.value.url
+        expect(page.locator("#welcome")).to_be_visible()
 
 
 @both_screens
