@@ -51,7 +51,9 @@ _NAME = b"Chat Gateway"
 _ICON = re.compile(rb'<link rel="icon"[^>]*>')
 _SETTINGS = b'<meta name="page-settings" content="">'
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
-_SVG = re.compile(rb"\s*(<\?xml[^>]*>\s*)?((<!--.*?-->|<!DOCTYPE svg[^>\[]*>)\s*)*<svg[\s>]", re.DOTALL)
+_SVG = re.compile(  # possessive: whatever a file begins with is looked at once
+    rb"\s*+(<\?xml[^>]*+>\s*+)?((?>(<!--.*?-->|<!DOCTYPE svg[^>\[]*+>)\s*+))*+<svg[\s>]", re.DOTALL
+)
 _SVG_HEAD = 4096  # bytes within which the drawing begins
 
 

@@ -148,9 +148,13 @@ async def test_a_name_that_leads_inside_is_never_connected(
 async def test_a_program_is_never_added(tmp_path: Path) -> None:
     """It would be any command: neither by a field of the request, nor by a row that somebody wrote."""
     async with gateway(tmp_path) as client:
-        for body in ({"command": "sh"}, {"url": "https://example.org/mcp", "command": "sh"}):
+        programs: tuple[dict[str, Any], ...] = (
+            {"command": "sh"},
+            {"url": "https://example.org/mcp", "command": "sh"},
+        )
+        for body in programs:
             assert (await put(client, "it", **body)).status_code == 400
-        bad = (
+        bad: tuple[dict[str, Any], ...] = (
             {"headers": {"a b": "c"}},
             {"headers": {"a": "b\r\nc: d"}},
             {"transport": "stdio"},

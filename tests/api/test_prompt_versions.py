@@ -65,13 +65,14 @@ async def test_what_cannot_be_a_component_is_refused_and_changes_nothing(
 ) -> None:
     async with running_gateway(settings.model_copy(update=GUARDED)) as client:
         file = await component(client)
-        for status, code, body in (
+        wrong: tuple[tuple[int, str, dict[str, Any]], ...] = (
             (400, "invalid_request", {"text": " \n\t"}),
             (400, "invalid_request", {"text": ""}),
             (400, "invalid_request", {"text": "x", "note": "n" * 501}),
             (400, "invalid_request", {"text": "x", "after": -1}),
             (409, "prompt_changed", {"text": "x", "after": 7}),
-        ):
+        )
+        for status, code, body in wrong:
             refused = await change(client, **body)
             assert (refused.status_code, refused.json()["error"]["code"]) == (status, code), body
         unknown = await change(client, "no-such", text="x")

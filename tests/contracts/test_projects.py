@@ -257,7 +257,8 @@ async def test_what_others_share_is_one_list_over_all_projects(storage: Storage)
         await storage.sessions.change(name, owner, at, project_id=project.id, shared=shared)
 
     async def listed(user: str, **given: Any) -> list[str]:
-        return [row.id for row in await storage.sessions.list(user, **{"limit": 9, **given})]
+        given = {"limit": 9, **given}
+        return [row.id for row in await storage.sessions.list(user, **given)]
 
     assert await listed(BOB, whose="others") == ["second", "first"]
     assert await listed(BOB, whose="others", limit=1, before=(1, "second")) == ["first"]

@@ -2,13 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from gateway.errors import SearchTooLong
-from gateway.lexical import places
+from gateway.lexical import Sought, places
 from gateway.storage.database import Database
 from gateway.storage.postgres import postgres_database
 from gateway.storage.sessions import MarkedText, search_excerpts
@@ -380,7 +380,7 @@ async def test_of_long_messages_only_what_surrounds_the_words_is_read(
     """However often they are in it; the excerpt is that of the first place."""
     read: list[int] = []
 
-    def counted(text: str, words: Collection[str]) -> list[tuple[int, int, str]]:
+    def counted(text: str, words: Sequence[Sought]) -> list[tuple[int, int, int]]:
         read.append(len(text))
         return places(text, words)
 

@@ -1,6 +1,9 @@
 """What every storage engine owes about what turns used: nothing is lost with a chat, nothing counts twice."""
 
+from typing import Any, cast
+
 import pytest
+from sqlalchemy import Connection
 
 from gateway.ids import DAY_MS
 from gateway.messages import Usage
@@ -167,12 +170,12 @@ async def test_turns_that_ran_elsewhere_are_not_counted(storage: Storage) -> Non
     """Imported ones tell what they cost at another gateway."""
     await ended(storage, "ran", 5)
     await ended(storage, "came", 5)
-    database = storage.turns.database  # type: ignore[attr-defined] - what an import writes
-    await database.write(
-        lambda connection: connection.execute(
-            turns.update().where(turns.c.id == "came").values(is_imported=True)
-        )
-    )
+    database = cast("Any", storage.turns).database  # what an import writes
+
+    def bring(connection: Connection) -> None:
+        connection.execute(turns.update().where(turns.c.id == "came").values(is_imported=True))
+
+    await database.write(bring)
 
     [when] = await storage.turns.used_when(OWNER, 0, 9)
     [model] = await storage.turns.usage(OWNER, 0)

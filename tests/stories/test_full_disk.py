@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import client_at, events, text_of, the
+from tests.harness import Frame, client_at, events, text_of, the
 from tests.invariants import violations
 from tests.loopback import TIMEOUT
 from tests.record import read_records
@@ -30,7 +30,7 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
             session = await client.session()
             turn = (await client.begin(session, "/pieces 3000\n/pace 2"))["turn_id"]
             path = f"/api/sessions/{session}/events?turn_id={turn}"
-            shown = []
+            shown, largest = list[Frame](), 0
             async with asyncio.timeout(TIMEOUT), client.frames(path) as frames:
                 async for frame in frames:
                     shown.append(frame)

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.running import gateway_process
 from tests.ui.axe import findings
@@ -93,7 +93,7 @@ def test_a_key_that_the_browser_keeps_is_given_once(browser: Browser, tmp_path: 
             kept = tab.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
             assert ADA not in kept
             assert "gateway_sign_in" not in kept
-            note = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"roses"}
+            note = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"roses")
             tab.locator("input[type=file][multiple]").set_input_files([note])
             ask(tab, "/say read it")
             expect(tab.locator(".outcome.completed")).to_have_count(2)

@@ -65,6 +65,9 @@ class Released(ThreadingHTTPServer):
             status=None,
             shared=None,
             shared_by=None,
+            shared_in=None,
+            may=None,
+            temporary=None,
             retention=None,
         )
 

@@ -1,5 +1,5 @@
-"""Folders, instructions, saved prompts, temporary chats and imports, for somebody who has a key, on a wide screen
-and on a phone's."""
+"""Folders, instructions, saved prompts, temporary chats and imports, for somebody who has a key, on a wide
+screen and on a phone's."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
