@@ -46,8 +46,9 @@ def has_signed(content: Sequence[Mapping[str, Any]]) -> bool:
 def _said(text: str) -> Iterator[str]:
     """The parts of the text that are no thinking and not blank, in their order."""
     begin, fence, is_thought, is_first = 0, "", False, True
+    opening = OPENING.search(text)  # the first one from `begin` on, also within a line
     for token in _TOKEN.finditer(text):
-        word, mark, part = token[0], token["fence"], text[begin : token.start()]
+        word, mark = token[0], token["fence"]
         is_end = word.startswith("</")
         if not is_thought:
             if mark is not None:
@@ -57,11 +58,13 @@ def _said(text: str) -> Iterator[str]:
                     fence = ""
             if mark is not None or fence or word.startswith("`"):
                 continue
-            if is_end and (not is_first or OPENING.search(part)):
+            if opening is not None and opening.start() < begin:
+                opening = OPENING.search(text, begin)
+            if is_end and (not is_first or (opening is not None and opening.start() < token.start())):
                 continue  # behind words, or the end of what began within a line: words too
         elif not is_end:
             continue
-        if part.strip():
+        if (part := text[begin : token.start()]).strip():
             is_first = False
             if not is_thought and not is_end:
                 yield part

@@ -8,7 +8,7 @@ export interface Passage {
 }
 
 const ANY = /<\/?think(?:ing)?>/i;
-const BEGIN = /<think(?:ing)?>/i;
+const OPENING = /<think(?:ing)?>/gi;
 const TOKEN = /^[ \t]*(`{3,}|~{3,})[^\n]*$|^[ \t]*<think(?:ing)?>|<\/think(?:ing)?>|`[^`\n]*`/gim;
 
 /** What is said and what is thought, in its order. Where only the end is marked, all before it was thought. */
@@ -18,6 +18,14 @@ export function passages(text: string): Passage[] {
   let from = 0;
   let isThought = false;
   let fence = "";
+  let opening = -2; // where the first one from `from` on is, also within a line; -1: there is none, -2: it was not looked for
+  const opensBefore = (end: number): boolean => {
+    if (opening !== -1 && opening < from) {
+      OPENING.lastIndex = from;
+      opening = OPENING.exec(text)?.index ?? -1;
+    }
+    return opening !== -1 && opening < end;
+  };
   const close = (to: number, kind: Passage["kind"]) => {
     const said = text.slice(from, to);
     if (said.trim() !== "") found.push({ kind, text: kind === "thinking" || found.length > 0 ? said.trim() : said, isOpen: false });
@@ -34,7 +42,7 @@ export function passages(text: string): Passage[] {
       continue;
     } else if (fence !== "" || token.startsWith("`")) continue;
     else if (isEnd) {
-      if (found.length > 0 || BEGIN.test(text.slice(from, index))) continue; // it ends what began within a line: words
+      if (found.length > 0 || opensBefore(index)) continue; // it ends what began within a line: words
       close(index, "thinking");
     } else {
       close(index, "text");
