@@ -6,6 +6,7 @@ import { type ReactNode, type SyntheticEvent, useCallback, useEffect, useId, use
 
 import { caller } from "../caller";
 import { Dialog } from "../Dialog";
+import { changeFolder, createFolder, deleteFolder } from "../folders/folders";
 import { inWords } from "../pages/problems";
 import { hashOf, NEW_CHAT } from "../page-address";
 import { useLanguage } from "../settings";
@@ -58,7 +59,7 @@ export function ShareDialog({ chat, onClose }: Props) {
       ) : <p>{words.by(chat.shared_by ?? "", may(chat, "write"))}</p>}
       {chosen === NEW && (
         <NameForm label={words.name} act={words.create} onDone={(name) => attempt(async () => {
-          const made = await client.createProject({ name });
+          const made = await createFolder(name);
           await read();
           choose(made.id);
         })} />
@@ -154,9 +155,9 @@ function Members({ project, attempt, onChange, onLeave }: MembersProps) {
       {isOwner && (
         <details className="members">
           <summary>{words.manage}</summary>
-          <NameForm label={words.name} act={words.rename} value={project.name} onDone={(name) => change(() => client.renameProject(id, name))} />
+          <NameForm label={words.name} act={words.rename} value={project.name} onDone={(name) => change(() => changeFolder(id, { name }))} />
           <DeleteProject onDone={() => attempt(async () => {
-            await client.deleteProject(id);
+            await deleteFolder(id);
             await onChange();
           })} />
         </details>

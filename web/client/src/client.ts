@@ -280,7 +280,7 @@ export class GatewayClient {
   }
 
   renameProject(id: string, name: string): Promise<api.ProjectReply> {
-    return this.connection.ask("PATCH", `/api/projects/${id}`, { body: { name } });
+    return this.changeProject(id, { name });
   }
 
   /** Another name, other instructions for the sessions that are made in it. */
