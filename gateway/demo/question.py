@@ -23,7 +23,7 @@ _SKILLS = re.compile(r"^<skills>\n(.*?)\n</skills>$", re.DOTALL | re.MULTILINE)
 _SKILL = re.compile(r"^- (\S+?)(?: \([^\n]*?SKILL\.md\))?(?:: (.*))?$", re.MULTILINE)
 _RECALLED = re.compile(r"^<(long_term_memory|retrieved_context)>\n.*?^</\1>", re.DOTALL | re.MULTILINE)
 _MEMORY = re.compile(
-    r"^\[([\w-]{1,64})\] [a-z_]{1,40}(?:, importance [1-5])?(?:, [\d-]{10})?: "
+    r"^\[([\w-]{1,64})\] [a-z_]{1,40}(?:, importance [1-5])?(?:, [\d-]{10}(?: [\d:]{8})?)?: "
     r"(?:passage \d+ of \d+,.*\n(?:  #.*\n)*)?\s{0,2}(\S.*)$",
     re.MULTILINE,
 )
