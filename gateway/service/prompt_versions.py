@@ -41,7 +41,7 @@ class PromptEdits:
         Raises:
             errors.NotFound (component_not_found).
             errors.InvalidRequest: there is nothing in the text. errors.TooLarge: too much for a file.
-            errors.Conflict (prompt_changed): there is a newer version.
+            errors.Conflict (component_changed): there is a newer version.
             errors.Forbidden: not with the key that they came with.
         """
         await self._api_keys.check_in_person(who)

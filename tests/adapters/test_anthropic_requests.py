@@ -125,7 +125,7 @@ def test_blocks_with_a_content_are_files(block: Any, name: str, data: bytes, mim
 
     assert asked is not None
     assert [*asked.files] == [Upload(data, name, mime)]
-    assert asked.text == f"[{name}]"
+    assert asked.text == ""
 
 
 @pytest.mark.parametrize(

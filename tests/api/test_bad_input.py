@@ -65,7 +65,7 @@ async def test_a_bad_body_is_refused_and_the_message_says_why(
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
-        ("chat", {"message": 7, "attachments": {}}, "message: must be text; attachments: must be a list"),
+        ("chat", {"message": 7, "attachments": {}}, "attachments: must be a list; message: must be text"),
         ("chat", {"message": "x", "attachments": [7]}, "attachments.0: must be a JSON object"),
         ("chat", {}, "message: must be given"),
         ("memory/write", {"conversation": 5}, "conversation: must be a list of messages, or a text"),

@@ -21,7 +21,8 @@ from tests.harness import TIMEOUT, Client, running_gateway
 pytestmark = pytest.mark.anyio
 
 SECRETS = {name: f"{name}-secret-0123456789" for name in ("ada", "bob", "cy")}
-ROUTES_THAT_COST = [route for route in ROUTES if route.cost is not None]
+ROUTES_THAT_COST = [route for route in ROUTES if route.cost is not None and not route.does.is_open]
+OPEN_ROUTES_THAT_COST = [route for route in ROUTES if route.cost is not None and route.does.is_open]
 FILES = frozenset({NDJSON, "application/zip", "application/gzip", "text/html", "text/markdown"})
 SEARCHES = frozenset({"q", "search", "json_path"})
 """Parameters by which something is looked for."""
@@ -83,6 +84,25 @@ async def test_who_has_all_their_places_waits_and_nobody_else(team: Client, rout
     assert answered.status_code not in {STATUS_WITHOUT_PLACE, 500}, answered.text
     assert [chat.status_code for chat in chats] == [200, 200]
     assert all("event: done" in chat.text for chat in chats)
+
+
+@pytest.mark.parametrize("route", OPEN_ROUTES_THAT_COST, ids=lambda route: f"{route.method} {route.path}")
+async def test_where_nobody_is_asked_who_they_are_an_address_has_the_places(
+    team: Client, route: Endpoint
+) -> None:
+    """Whatever name a request comes with; users have their own beside them."""
+    places: CostlyPlaces = team.app.state.gateway.places
+    assert route.cost is not None
+    kind, asked = route.cost.kind, request_of(route)
+    async with AsyncExitStack() as held:
+        for _ in range(PLACES[kind].of_user):
+            await held.enter_async_context(places.taken(kind, "address 127.0.0.1"))
+        refused = await team.http.request(**with_headers(asked, "ada"))
+        async with places.taken(kind, "ada"):
+            pass
+
+    assert refused.status_code == STATUS_WITHOUT_PLACE, refused.text
+    assert "operation_busy" in refused.text
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")

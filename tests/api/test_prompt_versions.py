@@ -70,7 +70,7 @@ async def test_what_cannot_be_a_component_is_refused_and_changes_nothing(
             (400, "invalid_request", {"text": ""}),
             (400, "invalid_request", {"text": "x", "note": "n" * 501}),
             (400, "invalid_request", {"text": "x", "after": -1}),
-            (409, "prompt_changed", {"text": "x", "after": 7}),
+            (409, "component_changed", {"text": "x", "after": 7}),
         )
         for status, code, body in wrong:
             refused = await change(client, **body)

@@ -36,6 +36,6 @@ async def test_nobody_writes_over_what_they_have_not_seen(storage: Storage) -> N
     for after in (0, first.number + 1):
         with pytest.raises(Conflict) as refused:
             await storage.prompt_versions.add(NEW, after=after)
-        assert refused.value.code == "prompt_changed"
+        assert refused.value.code == "component_changed"
 
     assert await storage.prompt_versions.newest() == [first]

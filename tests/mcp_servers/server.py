@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hashlib
 import json
 import os
 from typing import Any
@@ -23,6 +24,11 @@ from mcp_types import (
 PICTURE = base64.b64encode(b"\x89PNG" * 25).decode()
 ONLY_READS = ToolAnnotations(read_only_hint=True)
 MAY_REPEAT = ToolAnnotations(read_only_hint=False, idempotent_hint=True)
+
+
+def digest_of(secret: str) -> str:
+    """What tells that a secret arrived, as the secret itself is taken out of all that a server says."""
+    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def build() -> MCPServer:
@@ -47,13 +53,14 @@ def build() -> MCPServer:
 
     @server.tool(structured_output=False)
     def environment() -> str:
-        """Tells the names of its environment's variables, and the value of one."""
-        return json.dumps([sorted(os.environ), os.environ.get("TRIAL_TOKEN")])
+        """Tells the names of its environment's variables, and the digest of one's value."""
+        return json.dumps([sorted(os.environ), digest_of(os.environ.get("TRIAL_TOKEN", ""))])
 
     @server.tool(structured_output=False)
     def headers(ctx: Context[Any, Any]) -> str:
-        """Tells what headers came with the call."""
-        return json.dumps(dict(ctx.headers or {}))
+        """Tells what headers came with the call, and the digest of its authorization."""
+        given = dict(ctx.headers or {})
+        return json.dumps([given, digest_of(given.get("authorization", ""))])
 
     @server.tool(structured_output=False)
     async def hurry(ctx: Context[Any, Any]) -> str:

@@ -15,6 +15,7 @@ from gateway.tools.base import File
 from gateway.tools.mcp import reconnecting_server
 from tests.harness import TIMEOUT
 from tests.loopback import served
+from tests.mcp_servers.server import digest_of
 from tests.mcp_servers.serving import (
     TRACEPARENT,
     Attached,
@@ -201,10 +202,16 @@ async def test_a_changed_list_is_followed(trial: Attached) -> None:
 async def test_a_program_gets_a_minimal_environment_and_an_address_the_headers(
     trial: Attached, request: pytest.FixtureRequest
 ) -> None:
-    """A program is not given the gateway's keys; an address is sent what the settings say."""
+    """A program is not given the gateway's keys; an address is sent what the settings say. A secret that a
+    server repeats is not handed on."""
     if request.node.callspec.params["trial"] == "stdio":
-        names, token = json.loads(body(await trial.call("environment")))
+        told = body(await trial.call("environment"))
+        names, digest = json.loads(told)
         assert set(names) <= {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "TRIAL_TOKEN"}
-        assert token == "t-12345678"
+        assert digest == digest_of("t-12345678")
     else:
-        assert json.loads(body(await trial.call("headers")))["authorization"] == "Bearer t-12345678"
+        told = body(await trial.call("headers"))
+        headers, digest = json.loads(told)
+        assert headers["authorization"] == "[redacted]"
+        assert digest == digest_of("Bearer t-12345678")
+    assert "t-12345678" not in told

@@ -133,6 +133,7 @@ def test_what_is_shared_is_found_says_whose_it_is_and_is_only_read(browser: Brow
         assert findings(ada) == []
         ada.keyboard.press("Escape")
         expect(ada.locator(".whose")).to_have_text("Shared in Apollo")
+        ada.get_by_role("button", name="Apollo", exact=True).click()
         expect(ada.locator(".chat-row")).to_contain_text("Shared in Apollo")
 
         with _page_of(browser, gateway.url, BOB) as bob:

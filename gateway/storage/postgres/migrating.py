@@ -21,9 +21,11 @@ from gateway.storage.postgres.failures import storage_error
 
 BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
 
-LOCK = f"SELECT pg_advisory_lock(hashtextextended('gateway migrate', {LockClass.MIGRATION:d}))"
-"""Held by what changes the tables, until its connection is closed."""
 OPTIONS = f"-c lock_timeout=60s {AS_LONG_AS_IT_TAKES}"
+LOCK_WAITS = 60
+"""Seconds for which another process may change the tables before this one gives up."""
+LOCK_PAUSE = 0.05
+"""Seconds between two attempts."""
 LOCK_WAIT = 2
 """Seconds that a revision waits for a table. Transactions that want it after that one wait too, also to read:
 if a long transaction such as a backup has the table, the revision steps aside and tries again."""
@@ -34,6 +36,7 @@ PAUSE = 1.0
 # As JSON, so that its type stays the same to connections that know it from before it had more columns.
 _OF_CHAIN = sql.SQL("SELECT to_jsonb(version) FROM {} AS version")
 _BEGIN_CHAIN = sql.SQL("CREATE TABLE {} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+_TRY_LOCK = f"SELECT pg_try_advisory_lock(hashtextextended('gateway migrate', {LockClass.MIGRATION:d}))"
 _SET_CHAIN = sql.SQL("INSERT INTO {} VALUES (%s)")
 
 log = logging.getLogger(__name__)
@@ -61,7 +64,7 @@ def migrate(server: ServerAddress) -> Sequence[Migrated]:
     )
     try:
         with engine.connect() as connection:
-            connection.exec_driver_sql(LOCK)
+            lock(connection)
             connection.exec_driver_sql(f"SET lock_timeout = '{LOCK_WAIT * 1000:.0f}ms'")
             connection.commit()
             return [_brought(connection, chain) for chain in (SESSIONS, MEMORIES)]
@@ -113,6 +116,26 @@ def _is_newer(found: Schema, chain: Chain, name: str) -> bool:
             retryable=False,
         )
     return found.is_newer(chain, name)
+
+
+def lock(connection: Connection) -> None:
+    """Takes the lock of what changes the tables, until the connection is closed; outside a transaction. It is
+    asked for again and again: a statement that waits for a lock has a snapshot, for whose end a `CREATE INDEX
+    CONCURRENTLY` of the process that holds the lock waits. Raises errors.StorageError: another process has it
+    for too long."""
+    ends = time.monotonic() + LOCK_WAITS
+    while not _has_locked(connection):
+        if time.monotonic() > ends:
+            raise StorageError(
+                f"Another process has been changing the tables for {LOCK_WAITS} s: wait for its end, and "
+                "try again."
+            )
+        time.sleep(LOCK_PAUSE)
+
+
+def _has_locked(connection: Connection) -> bool:
+    with connection.begin():
+        return bool(connection.exec_driver_sql(_TRY_LOCK).scalar())
 
 
 def _brought(connection: Connection, chain: Chain) -> Migrated:

@@ -15,7 +15,7 @@ from gateway.storage.migrations import MOVING, SESSIONS
 from gateway.storage.moving import Values, not_own
 from gateway.storage.postgres.connections import AS_LONG_AS_IT_TAKES, NAME, Raw, ServerAddress, raw_of
 from gateway.storage.postgres.failures import storage_error
-from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, schema_of
+from gateway.storage.postgres.migrating import check_revisions, lock, migrate, schema_of
 
 OPTIONS = f"-c lock_timeout=10s {AS_LONG_AS_IT_TAKES}"
 """A slice, and reading a table, may take as long as they take."""
@@ -105,8 +105,8 @@ def open_target(url: str, words: Words) -> Generator[PostgresMoving]:
         _check_is_own(url)
     with _connected(url) as connection:
         database = PostgresMoving(url, connection, words)
+        lock(connection)
         with connection.begin():
-            connection.exec_driver_sql(LOCK)
             _check_unused(database)
         yield database
 

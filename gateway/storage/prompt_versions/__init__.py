@@ -25,8 +25,8 @@ class PromptVersions(Protocol):
 
     async def add(self, version: PromptVersion, *, after: int) -> PromptVersion:
         """The version with the number that it gets, in the place of its own; all replicas are told. Raises
-        errors.Conflict (prompt_changed): the component's newest version is not number `after`, 0 where there
-        is none."""
+        errors.Conflict (component_changed): the component's newest version is not number `after`, 0 where
+        there is none."""
         ...
 
     async def newest(self) -> Sequence[PromptVersion]:

@@ -29,7 +29,7 @@ MAX_NUMBER = 2**53
 def add(connection: Connection, version: PromptVersion, *, after: int) -> PromptVersion:
     if (LAST.value(connection, of=version.component) or 0) != after:
         raise Conflict(
-            "The component was changed meanwhile: have a look at its versions.", code="prompt_changed"
+            "The component was changed meanwhile: have a look at its versions.", code="component_changed"
         )
     values = VERSIONS.values(version)
     del values["number"]

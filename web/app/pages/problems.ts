@@ -32,7 +32,7 @@ const words = table(
     mcp_url_refused: "A server is added on the public web alone, or where the operator allows it.", mcp_server_in_settings: "This server is one of the settings, and is changed there.",
     too_many_mcp_servers: "There are as many added servers as there may be.", encryption_off: "The gateway has no key to store secrets with: set GATEWAY_ENCRYPTION_KEYS.",
     too_many_links: "You have as many links as you may. End one first.", not_with_this_key: "Not with this key: sign in, or use another one.", no_public_links: "Links for anybody are off here.",
-    too_many_keys: "This user has as many keys as may be. Revoke one first.", prompt_changed: "It was changed meanwhile: have a look at the newest version.",
+    too_many_keys: "This user has as many keys as may be. Revoke one first.", component_changed: "It was changed meanwhile: have a look at the newest version.",
   },
   {
     artifacts_full: "你的文件已占满空间，请先删除一些。", artifact_not_found: "这个文件已不存在。",
@@ -58,7 +58,7 @@ const words = table(
     schedule_ended: "它不会再运行，请新建定时任务。", run_in_progress: "它正在运行。", too_many_schedules: "定时任务已达上限，请先删除一个。",
     webhook_url_refused: "Webhook 必须是公网主机的 https:// 地址，或运维者允许的地址。", webhook_not_found: "这个 Webhook 已不存在。",
     mcp_url_refused: "只能添加公网上的服务器，或运维者允许的地址。", mcp_server_in_settings: "这个服务器来自设置，请在设置中修改。", too_many_mcp_servers: "已添加的服务器达到上限。", encryption_off: "网关没有保存机密的密钥：请设置 GATEWAY_ENCRYPTION_KEYS。", too_many_links: "链接已达上限，请先结束一个。", not_with_this_key: "此密钥不能这样做：请登录，或换一个密钥。", no_public_links: "这里不允许对任何人公开的链接。", too_many_keys: "该用户的密钥已达上限，请先撤销一个。",
-    prompt_changed: "内容刚被修改过，请先查看最新版本。",
+    component_changed: "内容刚被修改过，请先查看最新版本。",
     too_many_webhooks: "Webhook 已达上限，请先删除一个。", delivery_not_found: "已在重试中。",
   },
   {
@@ -85,7 +85,7 @@ const words = table(
     schedule_ended: "它不會再執行，請新增排程。", run_in_progress: "它正在執行。", too_many_schedules: "排程已達上限，請先刪除一個。",
     webhook_url_refused: "Webhook 必須是公開主機的 https:// 位址，或營運者允許的位址。", webhook_not_found: "這個 Webhook 已不存在。",
     mcp_url_refused: "只能新增公開網路上的伺服器，或營運者允許的位址。", mcp_server_in_settings: "這個伺服器來自設定，請在設定中修改。", too_many_mcp_servers: "已新增的伺服器達到上限。", encryption_off: "閘道沒有保存機密的金鑰：請設定 GATEWAY_ENCRYPTION_KEYS。", too_many_links: "連結已達上限，請先結束一個。", not_with_this_key: "此金鑰不能這樣做：請登入，或換一個金鑰。", no_public_links: "這裡不允許對任何人公開的連結。", too_many_keys: "該使用者的金鑰已達上限，請先撤銷一個。",
-    prompt_changed: "內容剛被修改過，請先查看最新版本。",
+    component_changed: "內容剛被修改過，請先查看最新版本。",
     too_many_webhooks: "Webhook 已達上限，請先刪除一個。", delivery_not_found: "已在重試中。",
   },
 );
