@@ -133,6 +133,7 @@ def test_a_picture_is_small_first_and_looked_at_in_full(page: Page, width: int) 
     assert chips.first.evaluate("async image => { await image.decode(); return image.naturalWidth }") == 60
     assert findings(page) == []
     ask(page, "/say nice")
+    expect(page.locator(".outcome.completed")).to_be_visible()
     small = page.get_by_role("button", name="Enlarge: garden.png")
     expect(small.locator("img")).to_be_visible()
     small.press("Enter")
