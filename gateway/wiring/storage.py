@@ -58,7 +58,6 @@ from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.persons import PersonErasures, Persons
 from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
-from gateway.storage.projects.statements import SqlProjects
 from gateway.storage.prompt_versions import PromptVersions
 from gateway.storage.prompt_versions.statements import SqlPromptVersions
 from gateway.storage.provider_keys import ProviderKeys
@@ -340,7 +339,7 @@ def _storage_on(
         audit=SqlAuditLog(database),
         keys=SqlKeys(database),
         ended_access=SqlEndedAccess(database),
-        projects=SqlProjects(database),
+        projects=Projects(database),
         saved_prompts=SqlSavedPrompts(database),
         prompt_versions=SqlPromptVersions(database),
         provider_keys=SqlProviderKeys(database, keyring),

@@ -12,10 +12,10 @@ from gateway.events.tool_calls import Scope
 from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Granted, Verdict
 from gateway.storage.decisions.parking import OPEN, count_parked, insert_once, of_call, overdue, park, wake
-from gateway.storage.projects.access import SHARED_WITH, may_write
 from gateway.storage.refusals import no_session
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import RUNNING, approvals, sessions, tool_grants, turns
+from gateway.storage.sessions.access import SHARED_WITH, may_write
 from gateway.storage.turns import Accepted
 from gateway.storage.webhooks.enqueue import enqueue
 

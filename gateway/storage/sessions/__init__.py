@@ -15,6 +15,7 @@ BESIDE = "side"
 TitleBy = Literal["user", "model"]
 Shared = Literal["read", "write"]
 """What the members of its project may do with a session that its owner shares."""
+Sharing = Shared | Literal["none"]
 OpenStatus = Literal["running", "awaiting_approval", "awaiting_tool_result"]
 Order = Literal["updated", "created"]
 Whose = Literal["mine", "others", "all"]

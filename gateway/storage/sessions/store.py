@@ -13,14 +13,12 @@ from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.database import Database, Prepared, SessionLock, reads, send, writes
 from gateway.storage.holds.statements import check_not_held
 from gateway.storage.messages import PromptMemories
-from gateway.storage.projects import Sharing
-from gateway.storage.projects.sharing import share
 from gateway.storage.replica_signals import Signal
 from gateway.storage.retention import SessionDays
 from gateway.storage.retention.statements import set_session
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import sessions
-from gateway.storage.sessions import Order, SessionRow, Whose
+from gateway.storage.sessions import Order, SessionRow, Sharing, Whose
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.message_queries import ReadArchived
@@ -29,6 +27,7 @@ from gateway.storage.sessions.session_creation import add_session
 from gateway.storage.sessions.session_list import newest, owners_in
 from gateway.storage.sessions.session_row import ID, TAKEN, session_of
 from gateway.storage.sessions.session_sizes import count, give_back, size_of_all, unsized
+from gateway.storage.sessions.sharing import share
 from gateway.storage.sessions.transcripts import SqlTranscripts
 from gateway.storage.turns.instructions import begin_with, text_of
 

@@ -21,9 +21,9 @@ from sqlalchemy import (
 from gateway.errors import NotFound
 from gateway.events.session_changes import Feedback
 from gateway.storage.database import Prepared
-from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.row_codec import sampling_of, usage_of
 from gateway.storage.schema import RUNNING, WAITING, approvals, client_calls, heads, sessions, turns
+from gateway.storage.sessions.access import SHARED_WITH
 from gateway.storage.turns import Accepted, TurnRow, TurnState
 from gateway.storage.turns.attachments import attachments_of
 
