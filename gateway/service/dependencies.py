@@ -7,7 +7,7 @@ from gateway.service.session_ids import SessionIds
 from gateway.storage.archives import Archives, Compressions
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.branches import Branches
+from gateway.storage.branches.store import Branches
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.holds import Holds
 from gateway.storage.orphans import Orphans

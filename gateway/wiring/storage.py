@@ -27,8 +27,7 @@ from gateway.storage.audit import AuditLog
 from gateway.storage.audit.statements import SqlAuditLog
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
-from gateway.storage.branches import Branches
-from gateway.storage.branches.store import SqlBranches
+from gateway.storage.branches.store import Branches
 from gateway.storage.database import ConnectionPools
 from gateway.storage.decisions import Approvals, ClientCalls, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
@@ -318,7 +317,7 @@ def _storage_on(
         log=SqlEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, archived.messages, search, purges),
         turns=SqlTurns(database),
-        branches=SqlBranches(database),
+        branches=Branches(database),
         replicas=replicas,
         compressions=SqlCompressions(database),
         summaries=SqlSummaries(database),
