@@ -14,7 +14,8 @@ from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.storage.archives import Summaries
-from gateway.storage.decisions import Approvals, ClientCalls
+from gateway.storage.decisions.approvals import Approvals
+from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.storage.limits import TurnBudget
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.replica_signals import Signals

@@ -29,9 +29,9 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.branches.store import Branches
 from gateway.storage.database import ConnectionPools
-from gateway.storage.decisions import Approvals, ClientCalls, SkillSwitches
-from gateway.storage.decisions.approvals import SqlApprovals
-from gateway.storage.decisions.client_calls import SqlClientCalls
+from gateway.storage.decisions import SkillSwitches
+from gateway.storage.decisions.approvals import Approvals
+from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.ended_access import EndedAccess
 from gateway.storage.ended_access.statements import SqlEndedAccess
@@ -326,8 +326,8 @@ def _storage_on(
         copies=SqlCopies(database),
         search=search,
         former_words=SqlFormerWords(database, search.messages, index),
-        approvals=SqlApprovals(database),
-        client_calls=SqlClientCalls(database),
+        approvals=Approvals(database),
+        client_calls=ClientCalls(database),
         switches=SqlSkillSwitches(database),
         learned=SqlLearnedSessions(database),
         schedules=schedules,

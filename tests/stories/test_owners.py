@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from gateway.storage.decisions.approvals import Approvals
 
 from gateway.errors import StorageError, TurnLost
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
-from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.log import Append, OutboxEntry
 from gateway.storage.log.event_log import SqlEventLog
 from gateway.storage.replicas.single_process import SoleReplica
@@ -127,9 +127,9 @@ async def test_a_decision_and_a_memory_while_the_parked_task_ends_lose_nothing(
     """Between the commit that parks a turn and the end of its task somebody saves a memory and approves the
     call: the call runs once, and the memory is in the log."""
     outbox = Outbox()
-    park, between = SqlApprovals.park, asyncio.Event()
+    park, between = Approvals.park, asyncio.Event()
 
-    async def parking(approvals: SqlApprovals, *arguments: Any) -> bool:
+    async def parking(approvals: Approvals, *arguments: Any) -> bool:
         given_up = await park(approvals, *arguments)
         if given_up and not between.is_set():
             between.set()
@@ -137,7 +137,7 @@ async def test_a_decision_and_a_memory_while_the_parked_task_ends_lose_nothing(
         return given_up
 
     decided = asyncio.Event()
-    monkeypatch.setattr(SqlApprovals, "park", parking)
+    monkeypatch.setattr(Approvals, "park", parking)
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await ask(client, '/call send {"to": "李雷"}\n/then\n/say sent')
         await asyncio.wait_for(between.wait(), TIMEOUT)
