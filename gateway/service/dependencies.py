@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.service.session_ids import SessionIds
 from gateway.storage.archives import Archives, Compressions
-from gateway.storage.artifacts import Artifacts
+from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.branches.store import Branches
 from gateway.storage.exclusive import Exclusive

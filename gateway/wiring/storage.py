@@ -21,8 +21,7 @@ from gateway.storage.archives.compressions import SqlCompressions
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.archives.statements import SqlArchives
 from gateway.storage.archives.summaries import SqlSummaries
-from gateway.storage.artifacts import Artifacts
-from gateway.storage.artifacts.store import SqlArtifacts
+from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.audit import AuditLog
 from gateway.storage.audit.statements import SqlAuditLog
 from gateway.storage.blobs import Blobs
@@ -355,7 +354,7 @@ def _storage_on(
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
         limit_rules=SqlAddedRules(database),
-        artifacts=SqlArtifacts(database),
+        artifacts=Artifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,
         blobs=blobs,

@@ -14,7 +14,7 @@ from gateway.storage.archives.rows import SUMMARIES
 from gateway.storage.archives.statements import insert_archive
 from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
 from gateway.storage.archives.summaries import save
-from gateway.storage.artifacts import ArtifactRow, Chunk, statements
+from gateway.storage.artifacts import ArtifactRow, Chunk, store
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import room_of, space_used
 from gateway.storage.artifacts.uses import refs_used, use
@@ -191,7 +191,7 @@ def add(
     if summary is not None:
         save(connection, _summary_row(session, owner, summary))
     if _add_artifacts(connection, session.id, owner, incoming, quota):
-        statements.check_tenant(connection, owner, tenant_quota)
+        store.check_tenant(connection, owner, tenant_quota)
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
     happened = ((session.id, each.seq, each.turn_id, each.type, each.body) for each in incoming.events)
     ADD_PACK.many(connection, rows_of(packs_of(happened)))
@@ -227,11 +227,11 @@ def _add_artifacts(
     """Whether there are more of the owner's than before."""
     grew = False
     for copy in incoming.artifacts:
-        known = statements.ONE.one(connection, owner=owner, ref=copy.ref)
+        known = store.ONE.one(connection, owner=owner, ref=copy.ref)
         if known is None:
             path = incoming.contents[copy.sha256]
-            statements.take_blob(connection, owner, path)
-            statements.insert(connection, _artifact(owner, path, copy))
+            store.take_blob(connection, owner, path)
+            store.insert(connection, _artifact(owner, path, copy))
             grew = True
         elif ARTIFACTS.read(known).sha256 != copy.sha256:
             raise Conflict(
