@@ -17,9 +17,10 @@ from gateway.errors import BlobMissing, Conflict, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.sequence_gaps import SequenceGaps
 from gateway.ids import now_ms
-from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
+from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer, damaged, unpacked
+from gateway.storage.archives.store import Archives
 from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.log import EventLog

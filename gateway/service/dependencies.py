@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.service.session_ids import SessionIds
-from gateway.storage.archives import Archives, Compressions
+from gateway.storage.archives.compressions import Compressions
+from gateway.storage.archives.store import Archives
 from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.branches.store import Branches

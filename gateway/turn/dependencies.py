@@ -13,7 +13,7 @@ from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
-from gateway.storage.archives import Summaries
+from gateway.storage.archives.summaries import Summaries
 from gateway.storage.decisions.approvals import Approvals
 from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.storage.limits import TurnBudget

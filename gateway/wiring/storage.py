@@ -16,11 +16,10 @@ from gateway.ids import new_replica_id, now_ms
 from gateway.settings import Settings
 from gateway.storage.api_keys import Keys
 from gateway.storage.api_keys.statements import SqlKeys
-from gateway.storage.archives import Archives, Compressions, Summaries
-from gateway.storage.archives.compressions import SqlCompressions
+from gateway.storage.archives.compressions import Compressions
 from gateway.storage.archives.reader import ArchiveReader
-from gateway.storage.archives.statements import SqlArchives
-from gateway.storage.archives.summaries import SqlSummaries
+from gateway.storage.archives.store import Archives
+from gateway.storage.archives.summaries import Summaries
 from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.audit import AuditLog
 from gateway.storage.audit.statements import SqlAuditLog
@@ -318,9 +317,9 @@ def _storage_on(
         turns=SqlTurns(database),
         branches=Branches(database),
         replicas=replicas,
-        compressions=SqlCompressions(database),
-        summaries=SqlSummaries(database),
-        archives=SqlArchives(database, purges),
+        compressions=Compressions(database),
+        summaries=Summaries(database),
+        archives=Archives(database, purges),
         purges=purges,
         copies=SqlCopies(database),
         search=search,

@@ -23,7 +23,7 @@ from gateway.history import archive as archiving
 from gateway.messages import Message, text_block
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.segments import Packer
-from gateway.storage.archives.statements import SqlArchives
+from gateway.storage.archives.store import Archives
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import loose_events, messages
@@ -306,7 +306,7 @@ async def nothing(_: str) -> None:
     """Nobody interferes."""
 
 
-class Cancelling(SqlArchives):
+class Cancelling(Archives):
     """Archives whose caller is cancelled in the very moment in which the rows are freed."""
 
     caller: asyncio.Task[ArchiveRow | None]

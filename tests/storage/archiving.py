@@ -11,9 +11,10 @@ import orjson
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.history.archive import archive_session
 from gateway.messages import Block, Message, Usage, text_block
-from gateway.storage.archives import ArchiveRow, Archives
+from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer
+from gateway.storage.archives.store import Archives
 from gateway.storage.log import Append, Closing
 from gateway.storage.messages import StoredMessage
 from gateway.wiring import Storage

@@ -40,7 +40,8 @@ from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.model_limits import window
 from gateway.model.side_calls import CallContext
 from gateway.settings import Settings
-from gateway.storage.archives import CompressionRow, Compressions, Source, Trigger
+from gateway.storage.archives import CompressionRow, Source, Trigger
+from gateway.storage.archives.compressions import Compressions
 from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History

@@ -12,7 +12,7 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.session_changes import Feedback
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
-from gateway.storage.archives.statements import archives_after
+from gateway.storage.archives.store import archives_after
 from gateway.storage.database import Database, SessionLock
 from gateway.storage.log import Append, OutboxEntry, Page, Publisher, outbox
 from gateway.storage.log.appending import Pending

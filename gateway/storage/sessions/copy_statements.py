@@ -11,7 +11,7 @@ from gateway.messages import Usage
 from gateway.storage.archives import CompressionRow, SummaryRow
 from gateway.storage.archives.compressions import insert_version, versions
 from gateway.storage.archives.rows import SUMMARIES
-from gateway.storage.archives.statements import insert_archive
+from gateway.storage.archives.store import insert_archive
 from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
 from gateway.storage.archives.summaries import save
 from gateway.storage.artifacts import ArtifactRow, Chunk, store

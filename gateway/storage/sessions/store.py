@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, bindparam, delete, null, select, upda
 
 from gateway.errors import Conflict, SessionIdTaken
 from gateway.ids import now_ms
-from gateway.storage.archives.statements import suspect_archives
+from gateway.storage.archives.store import suspect_archives
 from gateway.storage.database import Database, Prepared, SessionLock, reads, send, writes
 from gateway.storage.holds.statements import check_not_held
 from gateway.storage.messages import PromptMemories
