@@ -21,7 +21,8 @@ from gateway.storage.log import Bus, EventLog
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.sessions import Sessions
-from gateway.storage.turns import TurnRow, Turns
+from gateway.storage.turns import TurnRow
+from gateway.storage.turns.store import Turns
 from gateway.tools.base import Tool
 from gateway.turn.memory_write_queue import MemoryWriteQueue
 

@@ -85,8 +85,7 @@ from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.sqlite_files.file_watch import FileWatch
-from gateway.storage.turns import Turns
-from gateway.storage.turns.store import SqlTurns
+from gateway.storage.turns.store import Turns
 from gateway.storage.users import Users
 from gateway.storage.users.statements import SqlUsers
 from gateway.storage.webhooks import Deliveries, Webhooks
@@ -314,7 +313,7 @@ def _storage_on(
     return Storage(
         log=SqlEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, archived.messages, search, purges),
-        turns=SqlTurns(database),
+        turns=Turns(database),
         branches=Branches(database),
         replicas=replicas,
         compressions=Compressions(database),
