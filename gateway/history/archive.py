@@ -26,7 +26,7 @@ from gateway.storage.exclusive import Exclusive
 from gateway.storage.log import EventLog
 from gateway.storage.messages import StoredMessage
 from gateway.storage.orphans import Orphans, remove_orphan
-from gateway.storage.sessions import Transcripts
+from gateway.storage.sessions.transcripts import Transcripts
 
 EVENT_BATCH = 1000
 MESSAGE_BATCH = 64

@@ -14,8 +14,8 @@ from gateway.storage.holds import Holds
 from gateway.storage.orphans import Orphans
 from gateway.storage.projects import Projects
 from gateway.storage.retention import Retention
-from gateway.storage.sessions import Search
-from gateway.storage.sessions.copies import Copies
+from gateway.storage.sessions.copying import Copies
+from gateway.storage.sessions.search import Search
 from gateway.turn.dependencies import TurnDependencies
 
 

@@ -20,7 +20,7 @@ from gateway.storage.limits import TurnBudget
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
-from gateway.storage.sessions import Sessions
+from gateway.storage.sessions.store import Sessions
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.store import Turns
 from gateway.tools.base import Tool

@@ -70,14 +70,12 @@ from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
 from gateway.storage.secrets.statements import SqlSecrets
-from gateway.storage.sessions import FormerWords, LearnedSessions, Purges, Search, Sessions
-from gateway.storage.sessions.copies import Copies
-from gateway.storage.sessions.copy_statements import SqlCopies
-from gateway.storage.sessions.former_words import RenewableWords, SqlFormerWords
-from gateway.storage.sessions.learning_progress import SqlLearnedSessions
-from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.search import SqlSearch
-from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.sessions.copying import Copies
+from gateway.storage.sessions.former_words import FormerWords, RenewableWords
+from gateway.storage.sessions.learning_progress import LearnedSessions
+from gateway.storage.sessions.purges import Purges
+from gateway.storage.sessions.search import Search
+from gateway.storage.sessions.store import Sessions
 from gateway.storage.shared_links import SharedLinks
 from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
@@ -306,13 +304,13 @@ def _storage_on(
 ) -> Storage:
     archived = ArchiveReader(blobs)
     database.signals.on("gone", bus.forget)
-    search = SqlSearch(database, archived.messages, index)
-    purges = SqlPurges(database, index)
+    search = Search(database, archived.messages, index)
+    purges = Purges(database, index)
     schedules = SqlSchedules(database)
     webhooks = EncryptedWebhooks(database, keyring)
     return Storage(
         log=SqlEventLog(database, bus, archived.events),
-        sessions=SqlSessions(database, archived.messages, search, purges),
+        sessions=Sessions(database, archived.messages, search, purges),
         turns=Turns(database),
         branches=Branches(database),
         replicas=replicas,
@@ -320,13 +318,13 @@ def _storage_on(
         summaries=Summaries(database),
         archives=Archives(database, purges),
         purges=purges,
-        copies=SqlCopies(database),
+        copies=Copies(database),
         search=search,
-        former_words=SqlFormerWords(database, search.messages, index),
+        former_words=FormerWords(database, search.messages, index),
         approvals=Approvals(database),
         client_calls=ClientCalls(database),
         switches=SqlSkillSwitches(database),
-        learned=SqlLearnedSessions(database),
+        learned=LearnedSessions(database),
         schedules=schedules,
         schedule_runs=schedules,
         result_deliveries=schedules,

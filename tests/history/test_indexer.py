@@ -10,7 +10,8 @@ import pytest
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.indexer import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
-from gateway.storage.sessions import MatchedText, Search
+from gateway.storage.sessions import MatchedText
+from gateway.storage.sessions.search import Search
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
 from tests.storage.saying import add_turn

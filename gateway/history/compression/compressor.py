@@ -46,7 +46,7 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History
 from gateway.storage.orphans import Orphans
-from gateway.storage.sessions import Transcripts
+from gateway.storage.sessions.transcripts import Transcripts
 
 log = logging.getLogger(__name__)
 

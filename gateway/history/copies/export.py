@@ -32,8 +32,9 @@ from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.log import EventLog
-from gateway.storage.sessions import Transcripts
-from gateway.storage.sessions.copies import ArtifactCopy, BranchCopy, Copies, Moment, SessionCopy, TurnCopy
+from gateway.storage.sessions.copies import ArtifactCopy, BranchCopy, Moment, SessionCopy, TurnCopy
+from gateway.storage.sessions.copying import Copies
+from gateway.storage.sessions.transcripts import Transcripts
 
 FORMAT = 4
 WITHOUT_ROLES, WITHOUT_ARTIFACTS, WITHOUT_INSTRUCTIONS = 1, 2, 3

@@ -12,7 +12,7 @@ from gateway.storage.orphans import statements as orphans
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, session_archives
 from gateway.storage.sessions.busy import check_is_idle
-from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.purges import Purges
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")
 AFTER = Prepared(
@@ -90,7 +90,7 @@ def _conflict(row: ArchiveRow, why: str) -> Conflict:
 class Archives(Store):
     """Which ranges of sessions were moved to blobs. `purges` removes the rows of what is archived."""
 
-    def __init__(self, database: Database, purges: SqlPurges) -> None:
+    def __init__(self, database: Database, purges: Purges) -> None:
         super().__init__(database)
         self._purges = purges
 
