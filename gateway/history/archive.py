@@ -23,7 +23,7 @@ from gateway.storage.archives.segments import Packer, damaged, unpacked
 from gateway.storage.archives.store import Archives
 from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
-from gateway.storage.log import EventLog
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.messages import StoredMessage
 from gateway.storage.orphans import Orphans, remove_orphan
 from gateway.storage.sessions.transcripts import Transcripts

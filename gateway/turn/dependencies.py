@@ -17,7 +17,8 @@ from gateway.storage.archives.summaries import Summaries
 from gateway.storage.decisions.approvals import Approvals
 from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.storage.limits import TurnBudget
-from gateway.storage.log import Bus, EventLog
+from gateway.storage.log.bus import Bus
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.sessions.store import Sessions

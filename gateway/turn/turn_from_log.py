@@ -6,7 +6,7 @@ from dataclasses import replace
 import structlog
 
 from gateway.errors import StorageError, TurnLost
-from gateway.storage.log import EventLog
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
 from gateway.storage.turns.store import Turns
 from gateway.turn.emitter import Emitter

@@ -42,9 +42,8 @@ from gateway.storage.limit_rules import AddedRules
 from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
-from gateway.storage.log import Bus, EventLog
-from gateway.storage.log.bus import MemoryBus
-from gateway.storage.log.event_log import EventDatabase, SqlEventLog
+from gateway.storage.log.bus import Bus
+from gateway.storage.log.event_log import EventDatabase, EventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.mcp_servers import AddedMcpServers
 from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
@@ -207,7 +206,7 @@ def storage_on(
         database,
         blobs or open_blobs(None, database.path.parent),
         keyring,
-        bus=MemoryBus(),
+        bus=Bus(),
         index=Fts5TurnWords(),
         replicas=SoleReplica(database),
         exclusive=LocalExclusive(),
@@ -271,7 +270,7 @@ async def storage_on_server(
         database,
         blobs,
         keyring,
-        bus=MemoryBus(is_alone=False),
+        bus=Bus(is_alone=False),
         index=VectorTurnWords(),
         replicas=replicas,
         exclusive=exclusive,
@@ -309,7 +308,7 @@ def _storage_on(
     schedules = SqlSchedules(database)
     webhooks = EncryptedWebhooks(database, keyring)
     return Storage(
-        log=SqlEventLog(database, bus, archived.events),
+        log=EventLog(database, bus, archived.events),
         sessions=Sessions(database, archived.messages, search, purges),
         turns=Turns(database),
         branches=Branches(database),

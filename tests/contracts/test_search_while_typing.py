@@ -3,6 +3,7 @@ indexed."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import pytest
 from sqlalchemy import Connection
@@ -203,7 +204,7 @@ async def test_a_renewal_goes_on_after_the_database_has_failed(
     async def is_found() -> bool:
         return await found(storage, "cafe") == ["s"]
 
-    task = asyncio.create_task(WordsRenewal(Failing(), pause=0).run())
+    task = asyncio.create_task(WordsRenewal(cast("FormerWords", Failing()), pause=0).run())
     await until(is_found, TIMEOUT)
     task.cancel()
     assert failures == []

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -133,7 +133,7 @@ async def everything(
 
 
 class Waiting:
-    """The `Archives` protocol of somebody who never gets to the commit."""
+    """`Archives` of somebody who never gets to the commit."""
 
     def __init__(self, archives: Archives) -> None:
         self._archives = archives
@@ -158,7 +158,7 @@ async def _archive_without_end(folder: Path) -> None:
             "s",
             log=storage.log,
             sessions=storage.sessions,
-            archives=Waiting(storage.archives),
+            archives=cast("Archives", Waiting(storage.archives)),
             orphans=storage.orphans,
             blobs=storage.blobs,
             exclusive=storage.exclusive,

@@ -31,7 +31,7 @@ from gateway.history.sequence_gaps import SequenceGaps
 from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.artifacts.store import Artifacts
-from gateway.storage.log import EventLog
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.sessions.copies import ArtifactCopy, BranchCopy, Moment, SessionCopy, TurnCopy
 from gateway.storage.sessions.copying import Copies
 from gateway.storage.sessions.transcripts import Transcripts
