@@ -43,7 +43,7 @@ BUDGETS: Mapping[str, int] = {
     "session_pages": 490,
     "settings": 1140,
     "skills": 1080,
-    "storage": 20_420,
+    "storage": 19_810,
     "telemetry": 4680,
     "tools": 5280,
     "turn": 3600,

@@ -10,10 +10,11 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from gateway.storage.decisions.client_calls import ClientCalls
+
 import gateway.turn.model_call
 import gateway.turn.tool_calls
-from gateway.storage.decisions.approvals import SqlApprovals
-from gateway.storage.decisions.client_calls import SqlClientCalls
+from gateway.storage.decisions.approvals import Approvals
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from gateway.turn.context import TurnContext
@@ -89,7 +90,7 @@ def _arrange(moment: str) -> None:
     name or its message have the moment."""
     when, _, what = moment.partition(" ")
     names = (moment, name_of(moment))
-    owners: tuple[Any, ...] = (SqlApprovals, SqlClientCalls, gateway.turn.tool_calls, gateway.turn.model_call)
+    owners: tuple[Any, ...] = (Approvals, ClientCalls, gateway.turn.tool_calls, gateway.turn.model_call)
     owner = next((each for each in owners if hasattr(each, what)), None)
     if owner is None:
         return

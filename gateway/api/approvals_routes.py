@@ -9,7 +9,7 @@ from gateway.events.tool_calls import Decision, Scope
 from gateway.http.json_types import Body, Prose, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.approvals import MAX_REASON
-from gateway.storage.decisions import ApprovalRow
+from gateway.storage.decisions.approvals import ApprovalRow
 
 
 class DecisionBody(Body):

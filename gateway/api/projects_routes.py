@@ -12,15 +12,8 @@ from gateway.http.json_types import Body, Id, Line, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_user
 from gateway.service.projects import MAX_PROJECTS
-from gateway.storage.projects import (
-    Invitation,
-    Member,
-    Membership,
-    Project,
-    ProjectKind,
-    ProjectRole,
-    member_handle,
-)
+from gateway.storage.projects import Invitation, Member, Membership, Project, ProjectKind, member_handle
+from gateway.storage.sessions.access import ProjectRole
 
 Name = Annotated[Line, Field(max_length=100)]
 

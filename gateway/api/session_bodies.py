@@ -12,7 +12,7 @@ from gateway.auth import Principal, user_of
 from gateway.http.json_types import Body, Id, Line, Query, Reply, without_nul
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
-from gateway.storage.projects import Sharing, Standing
+from gateway.storage.projects import Standing
 from gateway.storage.sessions import (
     MarkedText,
     MatchedText,
@@ -20,6 +20,7 @@ from gateway.storage.sessions import (
     Order,
     SessionRow,
     Shared,
+    Sharing,
     TitleBy,
     Whose,
 )

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from gateway.http.json_types import Base64, Body, FileName, Mime, Reply, json_reply, no_nul
 from gateway.http.requests import ApiRequest
-from gateway.storage.decisions import ClientCall
+from gateway.storage.decisions.client_calls import ClientCall
 from gateway.tools.base import File
 
 MAX_BLOCKS = 64

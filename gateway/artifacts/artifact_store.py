@@ -24,7 +24,8 @@ from gateway.artifacts.store_events import ArtifactEvent, Damaged, Stored, Store
 from gateway.errors import ArtifactDamaged, BlobMissing, Conflict, GatewayError, StorageError
 from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
-from gateway.storage.artifacts import CHUNK, EXAMPLES, TEXTS, ArtifactRow, Artifacts, blob_path
+from gateway.storage.artifacts import CHUNK, EXAMPLES, TEXTS, ArtifactRow, blob_path
+from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.orphans import Orphans, remove_orphan
 from gateway.storage.refusals import no_artifact

@@ -12,7 +12,8 @@ from gateway.errors import LimitReached, LimitsUnavailable, ModelError, StorageE
 from gateway.messages import shortened
 from gateway.model.side_calls import CallContext, Completion, ModelCalls, request_of
 from gateway.settings import Settings
-from gateway.storage.artifacts import TEXTS, ArtifactRow, ArtifactWriter
+from gateway.storage.artifacts import TEXTS, ArtifactRow
+from gateway.storage.artifacts.store import Artifacts
 from gateway.tools.wrapping import visible, wrap
 
 log = structlog.get_logger(__name__)
@@ -47,7 +48,7 @@ class ArtifactSummariser:
     def __init__(
         self,
         artifact_store: ArtifactStore,
-        store: ArtifactWriter,
+        store: Artifacts,
         calls: ModelCalls,
         settings: Settings,
         *,

@@ -17,15 +17,16 @@ from gateway.errors import BlobMissing, Conflict, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.sequence_gaps import SequenceGaps
 from gateway.ids import now_ms
-from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
+from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer, damaged, unpacked
+from gateway.storage.archives.store import Archives
 from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
-from gateway.storage.log import EventLog
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.messages import StoredMessage
 from gateway.storage.orphans import Orphans, remove_orphan
-from gateway.storage.sessions import Transcripts
+from gateway.storage.sessions.transcripts import Transcripts
 
 EVENT_BATCH = 1000
 MESSAGE_BATCH = 64

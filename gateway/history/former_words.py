@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from gateway.errors import StorageError
-from gateway.storage.sessions import FormerWords
+from gateway.storage.sessions.former_words import FormerWords
 
 log = logging.getLogger(__name__)
 

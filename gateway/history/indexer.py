@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from gateway.backlog import Backlog
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.storage.sessions import Search
+from gateway.storage.sessions.search import Search
 
 log = logging.getLogger(__name__)
 

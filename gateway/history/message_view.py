@@ -8,7 +8,8 @@ from gateway.history.summaries.summary import render
 from gateway.history.transcript import Folding, messages_for_model, user_message
 from gateway.messages import Message
 from gateway.storage.messages import StoredMessage
-from gateway.storage.sessions import Outline, Transcripts
+from gateway.storage.sessions import Outline
+from gateway.storage.sessions.transcripts import Transcripts
 
 
 async def messages_of(

@@ -19,7 +19,7 @@ from gateway.history.lookup import Matches, excerpt
 from gateway.lexical import estimate_tokens, query_tokens
 from gateway.messages import Block, ToolSpec
 from gateway.storage.messages import StoredMessage
-from gateway.storage.sessions import Transcripts
+from gateway.storage.sessions.transcripts import Transcripts
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.short_specs import short_spec
 from gateway.tools.wrapping import Wrapped, wrap

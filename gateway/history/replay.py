@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from gateway.errors import InvalidRequest
 from gateway.events.envelope import StoredEvent
 from gateway.ids import OPERATION_PREFIX
-from gateway.storage.log import EventLog
+from gateway.storage.log.event_log import EventLog
 
 PAGE = 1000
 """Events read from the log at a time: what a replay holds in memory."""

@@ -14,7 +14,7 @@ from gateway.memory import rendering
 from gateway.memory.snapshot import SNAPSHOT_FILTER, digest_of
 from gateway.messages import FORGOTTEN, Recalled
 from gateway.storage.memories import MemoryRow, Scope
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 MAX_NEW = 50
 """New memories that are looked at for one message, the last ones; the others are counted."""

@@ -31,7 +31,7 @@ from gateway.storage.memories import (
     Scope,
     Viewer,
 )
-from gateway.storage.sessions import SessionPrompts
+from gateway.storage.sessions.store import Sessions
 
 MAX_COMPARED = 10
 """Memories that a new one is compared with: those with the most of its words."""
@@ -57,7 +57,7 @@ class Editor:
     cause: Cause | None = None
     sources: tuple[str, ...] = ()
     owners: frozenset[str] = frozenset()
-    sessions: SessionPrompts | None = None
+    sessions: Sessions | None = None
 
     async def save(
         self, new: NewMemory, reason: str, *, stated: str = "", **basis: Unpack[MemorySources]
@@ -269,7 +269,7 @@ class Editor:
             return self.viewer
         return self.scope
 
-    async def _take_out(self, memory_id: str, sessions: SessionPrompts) -> None:
+    async def _take_out(self, memory_id: str, sessions: Sessions) -> None:
         failed: Exception | None = None
         for owner in self.owners:
             try:

@@ -32,7 +32,7 @@ from gateway.storage.memories import (
     Viewer,
     Visibility,
 )
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 PAGE = 200
 """Memories read at a time."""

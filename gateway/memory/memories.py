@@ -21,7 +21,7 @@ from gateway.memory.reinforcement import is_stated, reinforced, statements
 from gateway.memory.validation import NewMemory
 from gateway.memory.versions import apply_changes, check_version, next_version, retry_conflicts
 from gateway.storage.memories import AllScopes, Change, Filter, Link, MemoryRow, Operation, Scope, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 MAX_DEPENDS_ON = 20
 """Memories on which one call may make another one depend."""

@@ -7,7 +7,7 @@ from gateway.ids import now_ms
 from gateway.memory.validation import clean
 from gateway.memory.versions import check_version, retry_conflicts
 from gateway.storage.memories import Profile, ProfileKind, Scope
-from gateway.storage.memories.contract import Profiles
+from gateway.storage.memories.store import MemoryStore
 
 MAX_KEYS = 50
 MAX_KEY = 64
@@ -20,7 +20,7 @@ MAX_PROFILE = 10_000
 class ScopedProfiles:
     """Those of one store. A user has their own, and shares that of each household they are a member of."""
 
-    def __init__(self, store: Profiles) -> None:
+    def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
     async def get(self, scope: Scope, kind: ProfileKind, id: str) -> Profile:

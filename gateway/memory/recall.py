@@ -20,7 +20,7 @@ from gateway.messages import Recalled
 from gateway.model.side_calls import CallContext
 from gateway.settings import Settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow, Profile, Scope
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 MAX_USERS = 2000
 """Users of whom it is kept in mind whether anything is remembered."""

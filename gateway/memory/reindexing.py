@@ -6,7 +6,7 @@ import structlog
 
 from gateway.errors import StorageError
 from gateway.memory.validation import indexed
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 BATCH = 25
 """Memories of one transaction: some ten milliseconds."""

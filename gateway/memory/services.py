@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # commands that only read memories load none of it
     from gateway.memory.recall import Recall
     from gateway.memory.retrieval_gate.gate import RetrievalGate
     from gateway.memory.search.searcher import Searcher
-    from gateway.storage.memories.contract import MemoryStore
+    from gateway.storage.memories.store import MemoryStore
     from gateway.storage.sqlite_files.file_watch import FileWatch
 
 

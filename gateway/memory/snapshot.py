@@ -20,7 +20,7 @@ from gateway.lexical import estimate_tokens
 from gateway.memory import rendering
 from gateway.places import Places
 from gateway.storage.memories import ELSEWHERE, Filter, MemoryRow, Profile, Scope
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from gateway.tools.wrapping import wrap
 
 MAX_SHARE = 4

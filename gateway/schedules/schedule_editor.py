@@ -11,7 +11,7 @@ from gateway.schedules.due_times import BadTiming, checked, moment, next_due, up
 from gateway.settings import Settings
 from gateway.storage.ended_access import KEY_REVOKED
 from gateway.storage.schedules import Late, Planned, ScheduleRow, ScheduleRun, Schedules, Timing
-from gateway.storage.sessions import SessionDirectory
+from gateway.storage.sessions.store import Sessions
 from gateway.storage.turns import title_from_message
 
 MAX_MESSAGE = 16_000
@@ -57,7 +57,7 @@ class ScheduleEditor:
     """One per process. Every operation raises errors.NotFound (schedule_not_found) for what is not the
     owner's, and errors.StorageError."""
 
-    def __init__(self, store: Schedules, sessions: SessionDirectory, settings: Settings) -> None:
+    def __init__(self, store: Schedules, sessions: Sessions, settings: Settings) -> None:
         self._store = store
         self._sessions = sessions
         self._settings = settings

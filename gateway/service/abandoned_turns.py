@@ -16,7 +16,8 @@ import structlog
 from gateway.errors import GatewayError
 from gateway.service.follower import StreamRange
 from gateway.storage.replica_signals import Signal, Signals
-from gateway.storage.turns import TurnRow, Turns
+from gateway.storage.turns import TurnRow
+from gateway.storage.turns.store import Turns
 
 GRACE = 15.0
 """Seconds: SDKs repeat a request after 0.5 to 8 seconds."""

@@ -16,8 +16,8 @@ from gateway.messages import clean_text
 from gateway.model.strict_json import parse_object
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
-from gateway.storage.decisions import ApprovalRow, Grant, Verdict
-from gateway.storage.projects import Need
+from gateway.storage.decisions.approvals import ApprovalRow, Grant, Verdict
+from gateway.storage.sessions.access import Need
 from gateway.tools.arguments import check_arguments
 from gateway.turn.in_flight import InFlight
 

@@ -18,7 +18,8 @@ from gateway.messages import FileReading
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.service.upload_buffer import UploadBuffer
-from gateway.storage.artifacts import ArtifactRow, Artifacts, Kind, SpaceUsed
+from gateway.storage.artifacts import ArtifactRow, Kind, SpaceUsed
+from gateway.storage.artifacts.store import Artifacts
 
 MAX_UPLOADS = 8
 """Contents of the largest size that are received at the same time: each is a file until it is kept."""

@@ -14,7 +14,7 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import READ_SKILL
-from gateway.storage.decisions import ClientCall, ClientResult
+from gateway.storage.decisions.client_calls import ClientCall, ClientResult
 from gateway.tools.base import File
 from gateway.tools.client_tools import usable_tools
 from gateway.turn.client_calls import content_of

@@ -19,8 +19,8 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.service.session_events import SessionEvents
 from gateway.storage.archives import CompressionRow, SummaryRow
-from gateway.storage.projects import Need
 from gateway.storage.sessions import SessionRow
+from gateway.storage.sessions.access import Need
 from gateway.turn.in_flight import InFlight
 from gateway.turn.turn_prompt import Prompt
 

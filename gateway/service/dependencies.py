@@ -4,17 +4,18 @@ from dataclasses import dataclass
 
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.service.session_ids import SessionIds
-from gateway.storage.archives import Archives, Compressions
-from gateway.storage.artifacts import Artifacts
+from gateway.storage.archives.compressions import Compressions
+from gateway.storage.archives.store import Archives
+from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.branches import Branches
+from gateway.storage.branches.store import Branches
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.holds import Holds
 from gateway.storage.orphans import Orphans
 from gateway.storage.projects import Projects
 from gateway.storage.retention import Retention
-from gateway.storage.sessions import Search
-from gateway.storage.sessions.copies import Copies
+from gateway.storage.sessions.copying import Copies
+from gateway.storage.sessions.search import Search
 from gateway.turn.dependencies import TurnDependencies
 
 

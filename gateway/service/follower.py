@@ -11,7 +11,8 @@ from gateway.events.envelope import StoredEvent
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Message
 from gateway.service.eager_task import EagerTask
-from gateway.storage.log import EventLog, Subscriptions
+from gateway.storage.log.bus import Bus
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.turns import TurnRow
 
 PAGE = 500
@@ -141,7 +142,7 @@ class Follower:
         place: StreamRange,
         take: Take,
         *,
-        bus: Subscriptions,
+        bus: Bus,
         events: EventLog,
         trouble: Callable[[str], StorageError | None],
     ) -> None:

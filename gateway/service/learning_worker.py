@@ -35,7 +35,8 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.memories import Scope
 from gateway.storage.messages import StoredMessage
-from gateway.storage.sessions import LearnedSessions, SessionRow
+from gateway.storage.sessions import SessionRow
+from gateway.storage.sessions.learning_progress import LearnedSessions
 from gateway.storage.turns import TurnRow
 from gateway.turn.influence import brought_along
 

@@ -35,7 +35,7 @@ from gateway.storage.audit import ERASED, AuditEntry, AuditLog
 from gateway.storage.persons import Erasure, Kept, PersonErasures, Persons
 from gateway.storage.projects import Projects
 from gateway.storage.replica_signals import Signal
-from gateway.storage.sessions import Purges
+from gateway.storage.sessions.purges import Purges
 
 UNKNOWN_FOR = 6.0
 """Seconds for which other replicas may let somebody in who is to be erased: keys and sign-ins are looked up

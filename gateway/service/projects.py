@@ -7,14 +7,8 @@ from gateway.ids import new_project_id, now_ms
 from gateway.prompt.text_cleaning import clean
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import shared_scope
-from gateway.storage.projects import (
-    Invitation,
-    Member,
-    Membership,
-    Project,
-    ProjectKind,
-    ProjectRole,
-)
+from gateway.storage.projects import Invitation, Member, Membership, Project, ProjectKind
+from gateway.storage.sessions.access import ProjectRole
 from gateway.storage.turns import TurnRow
 
 MAX_PROJECTS = 200

@@ -7,7 +7,7 @@ from time import monotonic
 import structlog
 
 from gateway.errors import StorageError
-from gateway.storage.sessions import Purges
+from gateway.storage.sessions.purges import Purges
 
 PAUSE = 0.01
 """Seconds between two slices at least. A pause is as long as the slice and its commit took: half of the

@@ -10,8 +10,9 @@ The owner that comes out is under whose name storage is asked for the rest.
 
 from gateway.auth import Principal
 from gateway.errors import Forbidden
-from gateway.storage.projects import Need, Projects
+from gateway.storage.projects import Projects
 from gateway.storage.refusals import no_session
+from gateway.storage.sessions.access import Need
 
 
 async def owner_of(projects: Projects, who: Principal, session_id: str, need: Need = "read") -> str:

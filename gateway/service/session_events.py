@@ -8,7 +8,7 @@ from gateway.errors import GatewayError
 from gateway.events.envelope import EventData
 from gateway.ids import new_operation_id, now_ms
 from gateway.memory.changes import Changed
-from gateway.storage.log import EventLog
+from gateway.storage.log.event_log import EventLog
 
 log = structlog.get_logger(__name__)
 

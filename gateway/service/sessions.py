@@ -18,9 +18,10 @@ from gateway.service.seeding import SeedMessage, seed
 from gateway.service.session_access import owner_of, read_only
 from gateway.service.session_removal import forget_session_memories, remove_session
 from gateway.storage.branches import SessionBranches
-from gateway.storage.projects import Need, Sharing, Standing
+from gateway.storage.projects import Standing
 from gateway.storage.retention import SessionDays
-from gateway.storage.sessions import MatchedText, Order, SessionRow, Whose
+from gateway.storage.sessions import MatchedText, Order, SessionRow, Sharing, Whose
+from gateway.storage.sessions.access import Need
 from gateway.storage.turns import TurnRow
 from gateway.turn.in_flight import InFlight
 

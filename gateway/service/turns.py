@@ -19,7 +19,7 @@ from gateway.service.first_instructions import first_instructions
 from gateway.service.limits import UserLimits, show
 from gateway.service.session_access import may_read, owner_of, read_only
 from gateway.service.turn_acceptance import accept_with, new_turn
-from gateway.storage.projects import Need
+from gateway.storage.sessions.access import Need
 from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
 from gateway.turn.request import TurnRequest

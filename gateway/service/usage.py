@@ -12,7 +12,8 @@ from gateway.ids import DAY_MS, now_ms
 from gateway.service.admin_rights import is_operator
 from gateway.settings import Settings
 from gateway.storage.limits import Limits, SideUsage
-from gateway.storage.turns import DELETED_SESSIONS, Turns, UsedIn, UsedTurns
+from gateway.storage.turns import DELETED_SESSIONS, UsedIn, UsedTurns
+from gateway.storage.turns.store import Turns
 from gateway.storage.users import KnownUser, Users
 from gateway.tools.clock import zone
 

@@ -25,7 +25,7 @@ from gateway.ids import DAY_MS, now_ms
 from gateway.pace import until_next
 from gateway.service.webhook_messages import body_of, delivery_id, headers
 from gateway.settings import Settings
-from gateway.storage.turns import TurnRecords
+from gateway.storage.turns.store import Turns
 from gateway.storage.webhooks import Deliveries, Delivery, DeliveryAttempt, Failure, Webhook
 from gateway.tools.fetch.webhook_posts import MAX_CONNECTIONS, Answered, WebhookPosts
 
@@ -64,7 +64,7 @@ class WebhookWorker:
     def __init__(
         self,
         deliveries: Deliveries,
-        turns: TurnRecords,
+        turns: Turns,
         posts: WebhookPosts,
         settings: Settings,
         tried: Callable[[DeliveryAttempt], None],

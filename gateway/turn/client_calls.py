@@ -12,7 +12,7 @@ from gateway.ids import is_client_call, now_ms
 from gateway.messages import Block
 from gateway.model.base import Answer
 from gateway.skills.call_gate import refusal
-from gateway.storage.decisions import ClientCall
+from gateway.storage.decisions.client_calls import ClientCall
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import File, ToolOutput
 from gateway.tools.policy import verdict_of

@@ -13,14 +13,17 @@ from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
-from gateway.storage.archives import Summaries
-from gateway.storage.decisions import Approvals, ClientCalls
+from gateway.storage.archives.summaries import Summaries
+from gateway.storage.decisions.approvals import Approvals
+from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.storage.limits import TurnBudget
-from gateway.storage.log import Bus, EventLog
+from gateway.storage.log.bus import Bus
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
-from gateway.storage.sessions import Sessions
-from gateway.storage.turns import TurnRow, Turns
+from gateway.storage.sessions.store import Sessions
+from gateway.storage.turns import TurnRow
+from gateway.storage.turns.store import Turns
 from gateway.tools.base import Tool
 from gateway.turn.memory_write_queue import MemoryWriteQueue
 

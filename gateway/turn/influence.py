@@ -29,7 +29,7 @@ from gateway.memory.confirmation import entails
 from gateway.memory.injection_cues import mentions_authority
 from gateway.memory.sentences import clauses
 from gateway.settings import Settings
-from gateway.storage.turns import Turns
+from gateway.storage.turns.store import Turns
 from gateway.tools.base import ChangeKind, Exchange, FunctionTool, Influence, LastingChange, Tool, ToolContext
 from gateway.tools.policy import BROUGHT_ALONG, CLIENT_TOOL, DESCRIPTIONS, is_trusted
 

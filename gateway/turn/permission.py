@@ -8,7 +8,7 @@ from gateway.events.memory_skill_artifact import Skill
 from gateway.events.tool_calls import AUTOMATIC_DECIDERS, ApprovalRequest, ApprovalResponse, Scope
 from gateway.ids import now_ms
 from gateway.skills.call_gate import refusal
-from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.storage.decisions.approvals import ApprovalRow, Verdict
 from gateway.storage.projects import member_handle
 from gateway.tools.base import digest_of
 from gateway.tools.policy import Ruling, verdict_of

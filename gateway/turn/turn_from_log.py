@@ -6,8 +6,9 @@ from dataclasses import replace
 import structlog
 
 from gateway.errors import StorageError, TurnLost
-from gateway.storage.log import EventLog
-from gateway.storage.turns import Accepted, OwnedTurn, TurnOwnership, TurnRow
+from gateway.storage.log.event_log import EventLog
+from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
+from gateway.storage.turns.store import Turns
 from gateway.turn.emitter import Emitter
 from gateway.turn.observer import Tracing, TurnObserver
 from gateway.turn.progress import TurnProgress
@@ -38,7 +39,7 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: Turn
     return progress
 
 
-async def skip_published_seqs(turns: TurnOwnership, accepted: Accepted, shown: int) -> Accepted:
+async def skip_published_seqs(turns: Turns, accepted: Accepted, shown: int) -> Accepted:
     """The turn, with its log's head past `shown`, the highest number that was published: after a failover the
     promoted database server may lack the newest events, and no number may be used twice.
 
@@ -56,7 +57,7 @@ async def skip_published_seqs(turns: TurnOwnership, accepted: Accepted, shown: i
 
 async def close_from_log(
     events: EventLog,
-    turns: TurnOwnership,
+    turns: Turns,
     turn: TurnRow,
     ending: Ending,
     *,

@@ -7,7 +7,7 @@ from gateway.memory.memories import Memories
 from gateway.settings import Settings
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import memory_key
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.wiring.database_server import driver_needed
 from gateway.wiring.encryption import open_keyring
@@ -23,12 +23,12 @@ async def open_stored_memories(settings: Settings) -> AsyncGenerator[Memories]:
         yield Memories(await memories_in(database, settings), most=settings.memory_limit)
 
 
-async def memories_in(database: MemoryDatabase, settings: Settings) -> SqlMemories:
+async def memories_in(database: MemoryDatabase, settings: Settings) -> MemoryStore:
     """Those of an open database, which are encrypted where there are keys. Raises errors.SettingsError: a key
     is missing."""
     key = await memory_key(database, open_keyring(settings))
     if key is None:
-        return SqlMemories(database)
+        return MemoryStore(database)
     from gateway.storage.memories.encrypted_memories import EncryptedMemories  # noqa: PLC0415 - for who has keys
 
     return EncryptedMemories(database, key, encrypts=settings.encrypt_contents)

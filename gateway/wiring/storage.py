@@ -16,23 +16,20 @@ from gateway.ids import new_replica_id, now_ms
 from gateway.settings import Settings
 from gateway.storage.api_keys import Keys
 from gateway.storage.api_keys.statements import SqlKeys
-from gateway.storage.archives import Archives, Compressions, Summaries
-from gateway.storage.archives.compressions import SqlCompressions
+from gateway.storage.archives.compressions import Compressions
 from gateway.storage.archives.reader import ArchiveReader
-from gateway.storage.archives.statements import SqlArchives
-from gateway.storage.archives.summaries import SqlSummaries
-from gateway.storage.artifacts import Artifacts
-from gateway.storage.artifacts.store import SqlArtifacts
+from gateway.storage.archives.store import Archives
+from gateway.storage.archives.summaries import Summaries
+from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.audit import AuditLog
 from gateway.storage.audit.statements import SqlAuditLog
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
-from gateway.storage.branches import Branches
-from gateway.storage.branches.store import SqlBranches
+from gateway.storage.branches.store import Branches
 from gateway.storage.database import ConnectionPools
-from gateway.storage.decisions import Approvals, ClientCalls, SkillSwitches
-from gateway.storage.decisions.approvals import SqlApprovals
-from gateway.storage.decisions.client_calls import SqlClientCalls
+from gateway.storage.decisions import SkillSwitches
+from gateway.storage.decisions.approvals import Approvals
+from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.ended_access import EndedAccess
 from gateway.storage.ended_access.statements import SqlEndedAccess
@@ -45,9 +42,8 @@ from gateway.storage.limit_rules import AddedRules
 from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
-from gateway.storage.log import Bus, EventLog
-from gateway.storage.log.bus import MemoryBus
-from gateway.storage.log.event_log import EventDatabase, SqlEventLog
+from gateway.storage.log.bus import Bus
+from gateway.storage.log.event_log import EventDatabase, EventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.mcp_servers import AddedMcpServers
 from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
@@ -58,7 +54,6 @@ from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.persons import PersonErasures, Persons
 from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
-from gateway.storage.projects.statements import SqlProjects
 from gateway.storage.prompt_versions import PromptVersions
 from gateway.storage.prompt_versions.statements import SqlPromptVersions
 from gateway.storage.provider_keys import ProviderKeys
@@ -74,14 +69,12 @@ from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
 from gateway.storage.secrets.statements import SqlSecrets
-from gateway.storage.sessions import FormerWords, LearnedSessions, Purges, Search, Sessions
-from gateway.storage.sessions.copies import Copies
-from gateway.storage.sessions.copy_statements import SqlCopies
-from gateway.storage.sessions.former_words import RenewableWords, SqlFormerWords
-from gateway.storage.sessions.learning_progress import SqlLearnedSessions
-from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.search import SqlSearch
-from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.sessions.copying import Copies
+from gateway.storage.sessions.former_words import FormerWords, RenewableWords
+from gateway.storage.sessions.learning_progress import LearnedSessions
+from gateway.storage.sessions.purges import Purges
+from gateway.storage.sessions.search import Search
+from gateway.storage.sessions.store import Sessions
 from gateway.storage.shared_links import SharedLinks
 from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
@@ -89,8 +82,7 @@ from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.sqlite_files.file_watch import FileWatch
-from gateway.storage.turns import Turns
-from gateway.storage.turns.store import SqlTurns
+from gateway.storage.turns.store import Turns
 from gateway.storage.users import Users
 from gateway.storage.users.statements import SqlUsers
 from gateway.storage.webhooks import Deliveries, Webhooks
@@ -214,7 +206,7 @@ def storage_on(
         database,
         blobs or open_blobs(None, database.path.parent),
         keyring,
-        bus=MemoryBus(),
+        bus=Bus(),
         index=Fts5TurnWords(),
         replicas=SoleReplica(database),
         exclusive=LocalExclusive(),
@@ -278,7 +270,7 @@ async def storage_on_server(
         database,
         blobs,
         keyring,
-        bus=MemoryBus(is_alone=False),
+        bus=Bus(is_alone=False),
         index=VectorTurnWords(),
         replicas=replicas,
         exclusive=exclusive,
@@ -311,27 +303,27 @@ def _storage_on(
 ) -> Storage:
     archived = ArchiveReader(blobs)
     database.signals.on("gone", bus.forget)
-    search = SqlSearch(database, archived.messages, index)
-    purges = SqlPurges(database, index)
+    search = Search(database, archived.messages, index)
+    purges = Purges(database, index)
     schedules = SqlSchedules(database)
     webhooks = EncryptedWebhooks(database, keyring)
     return Storage(
-        log=SqlEventLog(database, bus, archived.events),
-        sessions=SqlSessions(database, archived.messages, search, purges),
-        turns=SqlTurns(database),
-        branches=SqlBranches(database),
+        log=EventLog(database, bus, archived.events),
+        sessions=Sessions(database, archived.messages, search, purges),
+        turns=Turns(database),
+        branches=Branches(database),
         replicas=replicas,
-        compressions=SqlCompressions(database),
-        summaries=SqlSummaries(database),
-        archives=SqlArchives(database, purges),
+        compressions=Compressions(database),
+        summaries=Summaries(database),
+        archives=Archives(database, purges),
         purges=purges,
-        copies=SqlCopies(database),
+        copies=Copies(database),
         search=search,
-        former_words=SqlFormerWords(database, search.messages, index),
-        approvals=SqlApprovals(database),
-        client_calls=SqlClientCalls(database),
+        former_words=FormerWords(database, search.messages, index),
+        approvals=Approvals(database),
+        client_calls=ClientCalls(database),
         switches=SqlSkillSwitches(database),
-        learned=SqlLearnedSessions(database),
+        learned=LearnedSessions(database),
         schedules=schedules,
         schedule_runs=schedules,
         result_deliveries=schedules,
@@ -340,7 +332,7 @@ def _storage_on(
         audit=SqlAuditLog(database),
         keys=SqlKeys(database),
         ended_access=SqlEndedAccess(database),
-        projects=SqlProjects(database),
+        projects=Projects(database),
         saved_prompts=SqlSavedPrompts(database),
         prompt_versions=SqlPromptVersions(database),
         provider_keys=SqlProviderKeys(database, keyring),
@@ -357,7 +349,7 @@ def _storage_on(
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
         limit_rules=SqlAddedRules(database),
-        artifacts=SqlArtifacts(database),
+        artifacts=Artifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,
         blobs=blobs,

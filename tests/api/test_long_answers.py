@@ -5,8 +5,7 @@ import orjson
 import pytest
 
 from gateway.api import long_replies as answers
-from gateway.storage.sessions import Sessions
-from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.sessions.store import Sessions
 from tests.harness import Client
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +48,7 @@ async def test_an_answer_whose_session_is_deleted_meanwhile_breaks_off(
     session = await client.session()
     for _ in range(4):
         await client.chat("/say hello", session_id=session)
-    read = SqlSessions.messages
+    read = Sessions.messages
 
     async def deleting(sessions: Sessions, session_id: str, *, after: int = 0, until: int | None = None):
         if after:
@@ -57,6 +56,6 @@ async def test_an_answer_whose_session_is_deleted_meanwhile_breaks_off(
         return await read(sessions, session_id, after=after, until=until)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(answers, "MAX_UNSTREAMED", 10)
-    monkeypatch.setattr(SqlSessions, "messages", deleting)
+    monkeypatch.setattr(Sessions, "messages", deleting)
     with pytest.raises(httpx2.RemoteProtocolError):
         await client.get(f"/api/sessions/{session}/messages")

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from gateway.auth import LOCAL_USER
 from gateway.service.session_ids import SessionIds
 from gateway.settings import Settings
-from gateway.storage.projects import SessionAccess
+from gateway.storage.sessions.access import SessionAccess
 from tests.harness import Client, events, running_gateway
 
 pytestmark = pytest.mark.anyio

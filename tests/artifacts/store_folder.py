@@ -8,8 +8,8 @@ from typing import Any
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.store_events import ArtifactEvent
 from gateway.errors import NotFound
-from gateway.storage.artifacts import ArtifactRow, Artifacts
-from gateway.storage.artifacts.store import SqlArtifacts
+from gateway.storage.artifacts import ArtifactRow
+from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.orphans import Orphans
@@ -29,8 +29,8 @@ class StoreFolder:
     folder: Path
 
     @property
-    def store(self) -> SqlArtifacts:
-        return SqlArtifacts(self.database)
+    def store(self) -> Artifacts:
+        return Artifacts(self.database)
 
     @property
     def orphans(self) -> SqlOrphans:

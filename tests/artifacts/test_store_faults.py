@@ -22,7 +22,7 @@ from gateway.artifacts.store_events import ArtifactEvent, Damaged
 from gateway.errors import Conflict, NotFound, StorageError
 from gateway.ids import now_ms
 from gateway.storage.artifacts import CHUNK, ArtifactRow
-from gateway.storage.artifacts.store import SqlArtifacts
+from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.orphans.statements import SqlOrphans
 from gateway.wiring import Storage
@@ -38,7 +38,7 @@ class Killed(BaseException):
     """The end of the process: nothing is put in order after it."""
 
 
-class DyingStore(SqlArtifacts):
+class DyingStore(Artifacts):
     """Does one thing, and that is the last."""
 
     async def add(self, row: ArtifactRow, **given: Any) -> None:
@@ -175,7 +175,7 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(backing: S
     """The transaction was under way already; a sweep does not take its blob."""
     added = asyncio.Event()
 
-    class Slow(SqlArtifacts):
+    class Slow(Artifacts):
         async def add(self, row: ArtifactRow, **given: Any) -> None:
             adding = asyncio.ensure_future(super().add(row, **given))
             await asyncio.sleep(0)  # it is on its way to the database
@@ -220,7 +220,7 @@ async def test_a_content_that_goes_while_it_is_stored_again_is_stored_anew(
     """Its last artifact is deleted, and its blob removed, between the look at it and the new row."""
     gone = await artifact_store.put(bytes_content(DATA), ORIGIN)
 
-    class Late(SqlArtifacts):
+    class Late(Artifacts):
         async def path_of(self, owner: str, sha256: str) -> str | None:
             return gone.path
 

@@ -11,7 +11,7 @@ import pytest
 
 from gateway.memory.validation import NewMemory, indexed, make
 from gateway.storage.memories import Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.cli.calling import Command, Outcome
 
@@ -298,7 +298,7 @@ def test_a_list_for_a_role_has_no_documents(memory: Memory, tmp_path: Path) -> N
 
     async def put() -> None:
         async with await SqliteMemoryDatabase.open(tmp_path / "data" / "memory.db") as database:
-            await SqlMemories(database).put_documents([(document, indexed(document))])
+            await MemoryStore(database).put_documents([(document, indexed(document))])
 
     memory.saved("Likes tea")
     asyncio.run(put())

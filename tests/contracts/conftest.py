@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from gateway.wiring import Storage
 from tests.postgres import needs_postgres
 from tests.storage.remembering import (

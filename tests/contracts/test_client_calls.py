@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import Conflict, NotFound
 from gateway.messages import ToolSpec
-from gateway.storage.decisions import ClientCall, ClientResult
+from gateway.storage.decisions.client_calls import ClientCall, ClientResult
 from gateway.storage.turns import NewTurn, TurnRow, TurnState
 from gateway.wiring import Storage
 from tests.contracts.test_approvals import APPROVED, asked

@@ -12,7 +12,7 @@ from gateway.memory.editor import Editor
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, MemoryRow, Scope
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import forget_key, memory_key, renew_key
 from gateway.storage.memories.schema import memories, metadata
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from tests.postgres import needs_postgres
 from tests.storage.remembering import (
     ANN,
@@ -89,7 +89,7 @@ async def test_encrypted_memories_are_ranked_as_readable_ones(opening: Opening, 
         folder = tmp_path / name
         folder.mkdir()
         async with opening(folder) as database:
-            store = SqlMemories(database) if name == "plain" else await encrypted_in(database)
+            store = MemoryStore(database) if name == "plain" else await encrypted_in(database)
             await remember(store, *(memory(f"m_{n}", content) for n, content in enumerate(CORPUS)))
             await store.put_documents([document("d_1", "The tea of the house is green 绿茶")])
             for question in QUESTIONS:
@@ -120,7 +120,7 @@ async def test_what_is_old_is_found_and_encrypted_by_the_rotation(
 ) -> None:
     """Memories from before are read, found and known to be the same beside encrypted ones, and have all that
     hangs on them after a round; then nothing of them is readable, tombstones included."""
-    plain = SqlMemories(database)
+    plain = MemoryStore(database)
     await _say(plain, SECRET)
     await plain.write([step(memory("m_gone", f"was {SECRET}"))], most=100)
     await plain.write([became(memory("m_gone", f"was {SECRET}"), "deleted")], most=100)
@@ -155,7 +155,7 @@ async def test_what_is_old_is_found_and_encrypted_by_the_rotation(
 async def test_an_old_memory_that_is_changed_keeps_its_evidence(database: MemoryDatabase) -> None:
     """Whether encryption was turned on or off meanwhile: quotes of the same content still count."""
     row = memory("m_1", "likes tea", evidence_count=1)
-    await SqlMemories(database).write([step(row, evidence=[Evidence("s", 1, "tea!")])], most=9)
+    await MemoryStore(database).write([step(row, evidence=[Evidence("s", 1, "tea!")])], most=9)
     for encrypts in (True, False):
         store = await encrypted_in(database, encrypts=encrypts)
         (now,) = await store.get(ANN, "m_1")
@@ -203,7 +203,7 @@ async def test_rotation_stores_their_key_anew_and_leaves_them(database: MemoryDa
 
 async def test_a_lost_key_is_given_up_with_what_it_encrypts(database: MemoryDatabase) -> None:
     """Encrypted memories and profiles go, readable ones and documents stay, and a new key is made."""
-    await remember(SqlMemories(database), memory("m_plain", "likes coffee"))
+    await remember(MemoryStore(database), memory("m_plain", "likes coffee"))
     await _say(await encrypted_in(database), SECRET)
 
     def forget(connection: Connection) -> int:
@@ -218,7 +218,7 @@ async def test_a_lost_key_is_given_up_with_what_it_encrypts(database: MemoryData
     assert await store.profile("user", "ann") is None
 
 
-async def _say(store: SqlMemories, secret: str) -> None:
+async def _say(store: MemoryStore, secret: str) -> None:
     """Two memories, a long one among them, a profile and a document."""
     row = memory(
         "m_1",
@@ -262,7 +262,7 @@ async def _readable(database: MemoryDatabase, folder: Path, secret: str) -> list
 @pytest.mark.parametrize("name", ["plain", "encrypted"])
 async def test_what_an_earlier_version_indexed_is_indexed_anew(database: MemoryDatabase, name: str) -> None:
     """Some at a time, and once; of what is encrypted no word can be read before or after."""
-    store = SqlMemories(database) if name == "plain" else await encrypted_in(database)
+    store = MemoryStore(database) if name == "plain" else await encrypted_in(database)
     rows = [memory(f"m_{number}", f"the fact {number} of Kubernetes") for number in range(5)]
     await store.write([replace(step(row), index=[Indexed(["fact"])]) for row in rows], most=9)
     assert [match.row.id for match in await store.match(ANN, ["kubernet"], RECALLABLE, limit=9)] == []

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.storage.decisions.approvals import ApprovalRow, Verdict
 from gateway.storage.ended_access import Held, Overdue
 from gateway.storage.webhooks import Webhook
 from gateway.wiring import Storage

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.storage.memories import AllScopes, Forgotten, Scope
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from tests.storage.remembering import ANN, became, memory, remember
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.sessions import BESIDE, LearnedSessions
-from gateway.storage.sessions.learning_progress import SqlLearnedSessions
+from gateway.storage.sessions import BESIDE
+from gateway.storage.sessions.learning_progress import LearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.storage.saying import add_turn, archive, ask, finish
@@ -25,7 +25,7 @@ class Opened:
 @pytest.fixture
 async def opened(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Opened]:
     async with await SqliteDatabase.open(tmp_path / "gateway.db") as database:
-        yield Opened(storage_on(database), SqlLearnedSessions(database))
+        yield Opened(storage_on(database), LearnedSessions(database))
 
 
 async def test_a_session_is_read_from_the_turn_on_with_which_it_begins(opened: Opened) -> None:

@@ -16,7 +16,7 @@ from gateway.storage.memories import (
     Scope,
     Vector,
 )
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from tests.storage.remembering import (
     ANN,
     MemoryFactory,

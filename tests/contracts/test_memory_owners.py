@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import MemoryFull
 from gateway.storage.memories import MAX_QUARANTINED, AllScopes, Evidence, MemoryRow, Scope, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from tests.storage.remembering import ANN, became, listed, memory, remember, step
 
 pytestmark = pytest.mark.anyio

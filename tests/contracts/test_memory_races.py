@@ -11,7 +11,7 @@ import pytest
 
 from gateway.errors import DuplicateMemory, GatewayError, MemoryChanged, MemoryFull
 from gateway.storage.memories import AllScopes, Evidence, Filter, Link, Profile, Scope, Vector
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from tests.storage.remembering import ANN, MemoryFactory, became, document, listed, memory, remember, step
 
 pytestmark = pytest.mark.anyio

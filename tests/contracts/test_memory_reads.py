@@ -19,8 +19,8 @@ from gateway.storage.memories import (
     Vector,
     Viewer,
 )
-from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.memories.encrypted_memories import EncryptedMemories
+from gateway.storage.memories.store import MemoryStore
 from tests.storage.remembering import (
     ANN,
     RECALLABLE,

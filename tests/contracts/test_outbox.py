@@ -11,7 +11,7 @@ from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, TurnStart
-from gateway.storage.decisions import ApprovalRow
+from gateway.storage.decisions.approvals import ApprovalRow
 from gateway.storage.log import Append, OutboxEntry
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, Factory, Writer, accepted, running, writer_of

@@ -9,7 +9,7 @@ from gateway.storage.api_keys import ApiKey
 from gateway.storage.audit import AuditEntry
 from gateway.storage.holds import Hold
 from gateway.storage.memories import AllScopes, Evidence, Profile
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.persons import Erasure, Kept
 from gateway.wiring import Storage
 from tests.storage.remembering import became, memory, remember, step

@@ -9,16 +9,10 @@ from typing import Any, cast
 import pytest
 
 from gateway.errors import Conflict, Forbidden, NotFound, SessionIdTaken
-from gateway.storage.projects import (
-    Invitation,
-    Member,
-    Membership,
-    Project,
-    ProjectRole,
-    SessionAccess,
-    Sharing,
-)
+from gateway.storage.projects import Invitation, Member, Membership, Project
 from gateway.storage.retention import SessionDays
+from gateway.storage.sessions import Sharing
+from gateway.storage.sessions.access import ProjectRole, SessionAccess
 from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
 from tests.contracts.test_approvals import APPROVED, asked

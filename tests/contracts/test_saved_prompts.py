@@ -6,8 +6,9 @@ import pytest
 
 from gateway.errors import Conflict, Forbidden, NotFound
 from gateway.storage.holds import Hold
-from gateway.storage.projects import Invitation, Project, ProjectRole
+from gateway.storage.projects import Invitation, Project
 from gateway.storage.saved_prompts import SavedPrompt, SavedPromptChanges
+from gateway.storage.sessions.access import ProjectRole
 from gateway.wiring import Storage
 
 pytestmark = pytest.mark.anyio

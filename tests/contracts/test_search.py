@@ -12,7 +12,7 @@ from gateway.lexical import Sought, places
 from gateway.storage.database import Database
 from gateway.storage.postgres import postgres_database
 from gateway.storage.sessions import MarkedText, search_excerpts
-from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.sessions.store import Sessions
 from gateway.storage.sqlite import sqlite_file
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 def database_of(storage: Storage) -> Database:
     """Of either engine."""
-    assert isinstance(storage.sessions, SqlSessions)
+    assert isinstance(storage.sessions, Sessions)
     return storage.sessions.database
 
 

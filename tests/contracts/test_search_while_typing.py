@@ -3,6 +3,7 @@ indexed."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import pytest
 from sqlalchemy import Connection
@@ -11,7 +12,7 @@ from gateway.errors import StorageError
 from gateway.history import former_words
 from gateway.history.former_words import WordsRenewal
 from gateway.storage.sessions import MarkedText
-from gateway.storage.sessions.former_words import SqlFormerWords
+from gateway.storage.sessions.former_words import FormerWords
 from gateway.storage.sessions.search import mark_of
 from gateway.storage.sessions.unindexed import TURN_BATCH
 from gateway.wiring import Storage
@@ -142,7 +143,7 @@ async def test_a_long_session_is_made_anew_in_parts(
     for number in range(TURN_BATCH + 5):
         await add_turn(storage, "s", f"t{number}", f"question{number}", f"answer{number} café")
     await storage.search.index("s")
-    assert isinstance(storage.former_words, SqlFormerWords)
+    assert isinstance(storage.former_words, FormerWords)
     written = 0
     write = database_of(storage).write
 
@@ -203,7 +204,7 @@ async def test_a_renewal_goes_on_after_the_database_has_failed(
     async def is_found() -> bool:
         return await found(storage, "cafe") == ["s"]
 
-    task = asyncio.create_task(WordsRenewal(Failing(), pause=0).run())
+    task = asyncio.create_task(WordsRenewal(cast("FormerWords", Failing()), pause=0).run())
     await until(is_found, TIMEOUT)
     task.cancel()
     assert failures == []

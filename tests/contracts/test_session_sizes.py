@@ -8,7 +8,7 @@ from sqlalchemy import text
 from gateway.errors import SessionsFull
 from gateway.storage.database import Database
 from gateway.storage.sessions.session_sizes import SESSION_SIZE
-from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.sessions.store import Sessions
 from gateway.storage.turns import NewTurn
 from gateway.wiring import Storage
 from tests.storage.saying import add_turn
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 def database_of(storage: Storage) -> Database:
     """Of either engine."""
-    assert isinstance(storage.sessions, SqlSessions)
+    assert isinstance(storage.sessions, Sessions)
     return storage.sessions.database
 
 

@@ -11,7 +11,7 @@ from gateway.errors import Conflict, NotFound
 from gateway.events.lifecycle import Done
 from gateway.storage.artifacts import MIN_COUNTED
 from gateway.storage.database import Prepared
-from gateway.storage.decisions import ApprovalRow
+from gateway.storage.decisions.approvals import ApprovalRow
 from gateway.storage.projects import Invitation, Project
 from gateway.storage.schedules import Planned, ScheduleRow, ScheduleRun
 from gateway.storage.sessions import BESIDE

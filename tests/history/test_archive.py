@@ -23,11 +23,11 @@ from gateway.history import archive as archiving
 from gateway.messages import Message, text_block
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.segments import Packer
-from gateway.storage.archives.statements import SqlArchives
+from gateway.storage.archives.store import Archives
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import loose_events, messages
-from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.purges import Purges
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.wiring import Storage, storage_on
@@ -306,7 +306,7 @@ async def nothing(_: str) -> None:
     """Nobody interferes."""
 
 
-class Cancelling(SqlArchives):
+class Cancelling(Archives):
     """Archives whose caller is cancelled in the very moment in which the rows are freed."""
 
     caller: asyncio.Task[ArchiveRow | None]
@@ -324,7 +324,7 @@ async def test_who_is_cancelled_while_rows_are_freed_keeps_what_holds_them(tmp_p
         storage = storage_on(database)
         await converse(storage, "t1")
         before = await everything(storage)
-        archives = Cancelling(database, SqlPurges(database, Fts5TurnWords()))
+        archives = Cancelling(database, Purges(database, Fts5TurnWords()))
         archives.caller = asyncio.ensure_future(archive(replace(storage, archives=archives)))
         with pytest.raises(asyncio.CancelledError):
             await archives.caller

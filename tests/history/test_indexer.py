@@ -1,7 +1,7 @@
 """The background worker that makes finished turns searchable."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.indexer import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
-from gateway.storage.sessions import MatchedText, Search
+from gateway.storage.sessions.search import Search
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
 from tests.storage.saying import add_turn
@@ -35,7 +35,7 @@ async def indexing(search: Search) -> AsyncGenerator[Indexer]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class Recorded:
+class Recorded(Search):
     """A search that writes down what it is asked, and fails as often as it is told."""
 
     def __init__(self, *due: str, failures: int = 0, poison: str | None = None) -> None:
@@ -56,10 +56,6 @@ class Recorded:
 
     async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
         return [name for name in self.waiting if name > after][:limit]
-
-    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
-        """An indexer asks for nothing that is found."""
-        raise NotImplementedError
 
     @property
     def indexed(self) -> list[str]:

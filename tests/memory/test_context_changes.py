@@ -19,7 +19,7 @@ from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.messages import FORGOTTEN, Message, recalled_block, recalled_in, text_block
 from gateway.storage.memories import MemoryRow, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import Corrections
@@ -222,7 +222,7 @@ def test_without_forgetting_the_model_reads_the_same_bytes_and_more_at_the_end(
     async def check() -> None:
         with TemporaryDirectory() as folder:
             async with await SqliteMemoryDatabase.open(Path(folder) / "memory.db") as database:
-                memories = Memories(SqlMemories(database), most=100)
+                memories = Memories(MemoryStore(database), most=100)
                 await _play(memories, Session(memories), operations)
 
     asyncio.run(check())

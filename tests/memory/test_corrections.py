@@ -12,7 +12,7 @@ from gateway.memory.corrections.cascade import DERIVABLE_TYPES, premises_of
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.validation import MAX_CONTENT, NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Link, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, Corrections, recalled, saved
 
@@ -270,7 +270,7 @@ async def test_a_flag_reaches_another_role_but_is_not_told_to_this_one(
 async def test_a_full_store_can_still_be_corrected_and_merged(tmp_path: Path) -> None:
     """Neither needs more room than there was."""
     async with await SqliteMemoryDatabase.open(tmp_path / "full.db") as database:
-        memories = Memories(SqlMemories(database), most=2)
+        memories = Memories(MemoryStore(database), most=2)
         one, other = await saved(memories, "I like tea"), await saved(memories, "I like milk")
         corrections = Corrections(memories)
 

@@ -18,7 +18,7 @@ from gateway.memory.import_file import MAX_LINE_LENGTH, MAX_REPORTED, ImportRepo
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Filter, Link, MemoryRow, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import Corrections
 
@@ -33,14 +33,14 @@ QUOTED = {"session_id": "s", "position": 1, "quote": "At noon."}
 @pytest.fixture
 async def memories(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Memories]:
     async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
-        yield Memories(SqlMemories(database), most=1000)
+        yield Memories(MemoryStore(database), most=1000)
 
 
 @pytest.fixture
 async def others(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Memories]:
     """The memories of another gateway."""
     async with await SqliteMemoryDatabase.open(tmp_path / "other.db") as database:
-        yield Memories(SqlMemories(database), most=1000)
+        yield Memories(MemoryStore(database), most=1000)
 
 
 async def all_of(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -289,7 +289,7 @@ async def test_times_of_a_file_are_never_in_the_future(memories: Memories) -> No
 async def test_a_full_store_says_at_which_line(tmp_path: Path, anyio_backend: str) -> None:
     """What came before stays."""
     async with await SqliteMemoryDatabase.open(tmp_path / "small.db") as database:
-        small = Memories(SqlMemories(database), most=2)
+        small = Memories(MemoryStore(database), most=2)
         with pytest.raises(MemoryFull) as full:
             await taken(small, b"".join(line(content=f"Fact {number}.") for number in range(4)))
 

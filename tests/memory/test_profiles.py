@@ -9,7 +9,7 @@ import pytest
 from gateway.errors import InvalidRequest, MemoryChanged, NotFound
 from gateway.memory.profiles import MAX_KEY, MAX_KEYS, MAX_PROFILE, MAX_VALUE, ScopedProfiles
 from gateway.storage.memories import Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ ANN, BEN = Scope("ann", households=("elm",)), Scope("ben")
 @pytest.fixture
 async def profiles(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[ScopedProfiles]:
     async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
-        yield ScopedProfiles(SqlMemories(database))
+        yield ScopedProfiles(MemoryStore(database))
 
 
 async def test_a_profile_is_empty_until_somebody_writes_it(profiles: ScopedProfiles) -> None:

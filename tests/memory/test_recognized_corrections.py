@@ -13,7 +13,7 @@ from gateway.memory.editor import Editor
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Evidence, Filter, Link
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import ANN, BY, COACH, Corrections, recalled, saved
 
@@ -33,7 +33,7 @@ async def interfaces(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[tuple
     """Two with the same file open, each with connections of its own, as the gateway and a command have it."""
     path = tmp_path / "both.db"
     async with await SqliteMemoryDatabase.open(path) as one, await SqliteMemoryDatabase.open(path) as other:
-        yield Memories(SqlMemories(one), most=100), Memories(SqlMemories(other), most=100)
+        yield Memories(MemoryStore(one), most=100), Memories(MemoryStore(other), most=100)
 
 
 @pytest.mark.parametrize(

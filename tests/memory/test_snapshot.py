@@ -16,7 +16,7 @@ from gateway.memory.changes import Attribution
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import MemoryRow, Profile, Scope
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from tests.loop_watchdog import LIMIT, steps_taken
 
 pytestmark = pytest.mark.anyio

@@ -22,7 +22,7 @@ from gateway.memory.search.searcher import Searcher
 from gateway.memory.tool import manage_memory, unavailable_memory_tool
 from gateway.memory.validation import NewMemory, indexed
 from gateway.storage.memories import AllScopes, Evidence, Filter, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.tools.base import Exchange, ToolContext, UserMessage
 from gateway.tools.policy import verdict_of
@@ -77,7 +77,7 @@ class Model:
 @pytest.fixture
 async def memories(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Memories]:
     async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
-        yield Memories(SqlMemories(database), most=10)
+        yield Memories(MemoryStore(database), most=10)
 
 
 @pytest.fixture
@@ -347,7 +347,7 @@ async def test_a_document_and_a_long_memory_are_read_passage_by_passage(model: M
 async def test_a_list_is_bounded_and_says_so(tmp_path: Path, anyio_backend: str) -> None:
     """The newest come first; by type only those of that type."""
     async with await SqliteMemoryDatabase.open(tmp_path / "many.db") as database:
-        model = Model(Memories(SqlMemories(database), most=100))
+        model = Model(Memories(MemoryStore(database), most=100))
         for number in range(31):
             await model.saved(f"Matter number {number}")
         await asyncio.sleep(0.002)  # newer by the clock, which counts milliseconds
@@ -428,7 +428,7 @@ async def test_a_memory_out_of_reach_is_told_without_names_of_files(
 ) -> None:
     """The turn goes on without it."""
     async with await SqliteMemoryDatabase.open(tmp_path / "closed.db") as database:
-        model = Model(Memories(SqlMemories(database), most=10))
+        model = Model(Memories(MemoryStore(database), most=10))
     refused = await model.refused("list")
 
     assert refused.message == (

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.service.follower import Follower, StreamRange, Take
-from gateway.storage.log import EventLog
-from gateway.storage.log.bus import MemoryBus
+from gateway.storage.log.bus import Bus
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.log.topic import EVENT_OVERHEAD
 from tests.loopback import TIMEOUT
 
@@ -43,7 +43,7 @@ class Log:
 
 
 def follower(
-    bus: MemoryBus, log: Log, take: Take, *, trouble: Callable[[], StorageError | None] = lambda: None
+    bus: Bus, log: Log, take: Take, *, trouble: Callable[[], StorageError | None] = lambda: None
 ) -> Follower:
     place = StreamRange("s", 0, 0)
     return Follower(place, take, bus=bus, events=cast("EventLog", log), trouble=lambda _: trouble())
@@ -94,7 +94,7 @@ def test_every_reader_gets_every_event_once_in_order(
     gap, no repetition, and nobody waits for ever."""
 
     async def story() -> None:
-        bus, written, last = MemoryBus(tail_bytes=TAIL), Log(), sum(bursts)
+        bus, written, last = Bus(tail_bytes=TAIL), Log(), sum(bursts)
 
         async def join(at: int, limit: int, slow: int, waits: list[int]) -> list[int]:
             for _ in range(at):
@@ -132,7 +132,7 @@ def test_every_reader_gets_every_event_once_in_order(
 
 async def test_who_waits_is_served_by_the_publication_itself() -> None:
     """Without a turn of the event loop between, one publication in one piece."""
-    bus, reader = MemoryBus(), Reader()
+    bus, reader = Bus(), Reader()
     async with waiting(follower(bus, Log(), reader.take)):
         bus.publish("s", events(1, 3))
         assert reader.got == [1, 2, 3]
@@ -142,7 +142,7 @@ async def test_who_waits_is_served_by_the_publication_itself() -> None:
 
 async def test_a_reader_that_takes_nothing_gets_all_of_it_later() -> None:
     """In order and once; others get theirs meanwhile."""
-    bus, shut, other = MemoryBus(), Reader(), Reader()
+    bus, shut, other = Bus(), Reader(), Reader()
     shut.open.clear()
     async with waiting(follower(bus, Log(), shut.take), follower(bus, Log(), other.take)):
         for seq in range(1, 9):
@@ -159,7 +159,7 @@ async def test_a_reader_that_takes_nothing_gets_all_of_it_later() -> None:
 
 async def test_a_reader_that_fails_in_a_publication_ends_alone() -> None:
     """Its own task raises what it raised; whoever publishes and the other readers notice nothing."""
-    bus, other = MemoryBus(), Reader()
+    bus, other = Bus(), Reader()
 
     async def broken(events: Sequence[StoredEvent]) -> None:
         raise RuntimeError(f"cannot take {len(events)}")
@@ -176,7 +176,7 @@ async def test_a_reader_that_fails_in_a_publication_ends_alone() -> None:
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_a_reader_can_be_cancelled_in_the_middle_of_a_send(*, at_once: bool) -> None:
     """Also before its task has heard of it: the send is ended there, and not finished later."""
-    bus, reader, ended = MemoryBus(), Reader(), list[str]()
+    bus, reader, ended = Bus(), Reader(), list[str]()
     reader.open.clear()
 
     async def take(events: Sequence[StoredEvent]) -> None:
@@ -201,7 +201,7 @@ async def test_a_reader_can_be_cancelled_in_the_middle_of_a_send(*, at_once: boo
 
 async def test_a_gap_is_read_from_the_log() -> None:
     """A publication that does not continue where the reader stands is no reason to skip anything."""
-    bus, log, reader = MemoryBus(tail_bytes=TAIL), Log(), Reader()
+    bus, log, reader = Bus(tail_bytes=TAIL), Log(), Reader()
     async with waiting(follower(bus, log, reader.take)):
         log.events += events(1, 7)
         bus.publish("s", events(6, 7))
@@ -213,7 +213,7 @@ async def test_a_gap_is_read_from_the_log() -> None:
 
 async def test_who_waits_hears_of_trouble_and_of_the_end() -> None:
     """An empty publication has the reader look again, and `close` ends it."""
-    bus, troubles = MemoryBus(), list[StorageError]()
+    bus, troubles = Bus(), list[StorageError]()
     troubled = follower(bus, Log(), Reader().take, trouble=lambda: next(iter(troubles), None))
     closed = follower(bus, Log(), Reader().take)
     async with waiting(troubled, closed) as (failing, ending):

@@ -4,16 +4,17 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.history.archive import archive_session
 from gateway.messages import Block, Message, Usage, text_block
-from gateway.storage.archives import ArchiveRow, Archives
+from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer
+from gateway.storage.archives.store import Archives
 from gateway.storage.log import Append, Closing
 from gateway.storage.messages import StoredMessage
 from gateway.wiring import Storage
@@ -132,7 +133,7 @@ async def everything(
 
 
 class Waiting:
-    """The `Archives` protocol of somebody who never gets to the commit."""
+    """`Archives` of somebody who never gets to the commit."""
 
     def __init__(self, archives: Archives) -> None:
         self._archives = archives
@@ -157,7 +158,7 @@ async def _archive_without_end(folder: Path) -> None:
             "s",
             log=storage.log,
             sessions=storage.sessions,
-            archives=Waiting(storage.archives),
+            archives=cast("Archives", Waiting(storage.archives)),
             orphans=storage.orphans,
             blobs=storage.blobs,
             exclusive=storage.exclusive,

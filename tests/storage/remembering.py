@@ -10,11 +10,10 @@ from gateway.encryption.keyring import Keyring
 from gateway.lexical import query_tokens, tokens
 from gateway.memory.validation import digest_of, indexed
 from gateway.storage.memories import Change, Filter, Indexed, MemoryRow, Operation, Scope, Viewer
-from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import memory_key
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.postgres.postgres_memory_database import PostgresMemoryDatabase
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.postgres import database_in
@@ -40,13 +39,13 @@ async def postgres_memory(folder: Path) -> AsyncGenerator[MemoryDatabase]:
 @asynccontextmanager
 async def sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
     async with sqlite_memory(folder) as database:
-        yield SqlMemories(database)
+        yield MemoryStore(database)
 
 
 @asynccontextmanager
 async def postgres_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
     async with postgres_memory(folder) as database:
-        yield SqlMemories(database)
+        yield MemoryStore(database)
 
 
 KEYRING = Keyring([bytes(range(32))])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.log.bus import MemoryBus
+from gateway.storage.log.bus import Bus
 from gateway.storage.log.topic import EVENT_OVERHEAD
 
 TAIL = 10 * (EVENT_OVERHEAD + 2)
@@ -22,7 +22,7 @@ def seqs(found: Sequence[StoredEvent] | None) -> list[int] | None:
 
 def test_a_live_reader_is_served_from_memory() -> None:
     """Events after the cursor come from the tail, and none when the reader is at its head or beyond."""
-    bus = MemoryBus()
+    bus = Bus()
     with bus.subscribe("s") as reader:
         bus.publish("s", events(1, 3))
         bus.publish("s", events(4, 5))
@@ -34,7 +34,7 @@ def test_a_live_reader_is_served_from_memory() -> None:
 
 def test_readers_are_counted_while_they_read() -> None:
     """Over all sessions, and several of one."""
-    bus = MemoryBus()
+    bus = Bus()
     with bus.subscribe("s"), bus.subscribe("s"), bus.subscribe("other"):
         assert bus.readers == 3
     assert bus.readers == 0
@@ -42,14 +42,14 @@ def test_readers_are_counted_while_they_read() -> None:
 
 def test_a_reader_without_a_tail_must_read_the_log_once() -> None:
     """Nothing is known of the session: read, and only then wait."""
-    with MemoryBus().subscribe("s") as reader:
+    with Bus().subscribe("s") as reader:
         assert reader.since(7) is None
         assert seqs(reader.since(7)) == []
 
 
 def test_a_reader_that_got_a_page_of_the_log_is_sent_back_for_the_next() -> None:
     """The log may have more: only asking twice from the same place means its end was seen."""
-    with MemoryBus().subscribe("s") as reader:
+    with Bus().subscribe("s") as reader:
         assert reader.since(0) is None
         assert reader.since(100) is None
         assert seqs(reader.since(100)) == []
@@ -57,7 +57,7 @@ def test_a_reader_that_got_a_page_of_the_log_is_sent_back_for_the_next() -> None
 
 def test_what_is_published_while_a_reader_reads_the_log_is_not_missed() -> None:
     """An empty page of the log read before a commit does not put the reader to sleep after it."""
-    bus = MemoryBus(tail_bytes=TAIL)
+    bus = Bus(tail_bytes=TAIL)
     with bus.subscribe("s") as reader:
         assert reader.since(0) is None
         bus.publish("s", events(1, 1))
@@ -71,7 +71,7 @@ def test_what_is_published_while_a_reader_reads_the_log_is_not_missed() -> None:
 
 def test_the_tail_is_bounded_but_holds_the_whole_last_publication() -> None:
     """The oldest events leave; a burst larger than the bound is still served from memory."""
-    bus = MemoryBus(tail_bytes=TAIL)
+    bus = Bus(tail_bytes=TAIL)
     with bus.subscribe("s") as reader:
         bus.publish("s", events(1, 5))
         bus.publish("s", events(6, 20))
@@ -84,7 +84,7 @@ def test_the_tail_is_bounded_but_holds_the_whole_last_publication() -> None:
 
 def test_sessions_that_nobody_follows_share_a_bound() -> None:
     """The longest-idle session's tail leaves first; its reader reads the log."""
-    bus = MemoryBus(idle_bytes=TAIL)
+    bus = Bus(idle_bytes=TAIL)
     for number in range(11):
         bus.publish(f"s{number}", events(1, 1))
     with bus.subscribe("s0") as oldest, bus.subscribe("s10") as newest:
@@ -94,7 +94,7 @@ def test_sessions_that_nobody_follows_share_a_bound() -> None:
 
 def test_an_idle_tail_serves_the_next_reader() -> None:
     """A turn's first events, published before its reader came, need no look at the log."""
-    bus = MemoryBus()
+    bus = Bus()
     bus.publish("s", events(1, 2))
     with bus.subscribe("s") as reader:
         assert seqs(reader.since(0)) == [1, 2]
@@ -104,7 +104,7 @@ def test_an_idle_tail_serves_the_next_reader() -> None:
 
 def test_a_forgotten_session_leaves_nothing_to_anybody() -> None:
     """After forget neither old nor new readers get its events, and a new session of the id starts over."""
-    bus = MemoryBus()
+    bus = Bus()
     bus.publish("idle", events(1, 2))
     bus.forget("idle")
     with bus.subscribe("idle") as reader:
@@ -122,7 +122,7 @@ def test_a_forgotten_session_leaves_nothing_to_anybody() -> None:
 
 def test_a_reader_that_has_seen_the_expected_head_waits_without_the_log() -> None:
     """expect tells where the next publication continues, so a turn's first reader asks nobody."""
-    bus = MemoryBus()
+    bus = Bus()
     bus.expect("s", 4)
     with bus.subscribe("s") as reader:
         assert reader.since(3) is None
@@ -133,7 +133,7 @@ def test_a_reader_that_has_seen_the_expected_head_waits_without_the_log() -> Non
 
 def test_a_tail_never_has_a_gap() -> None:
     """A publication that does not continue the tail replaces it."""
-    bus = MemoryBus()
+    bus = Bus()
     with bus.subscribe("s") as reader:
         bus.publish("s", events(1, 3))
         bus.publish("s", events(7, 8))
@@ -143,7 +143,7 @@ def test_a_tail_never_has_a_gap() -> None:
 
 def test_an_observer_that_fails_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """Its exception is logged; other observers and readers get the events."""
-    bus = MemoryBus()
+    bus = Bus()
     seen: list[tuple[str, int]] = []
 
     def broken(session_id: str, published: Sequence[StoredEvent]) -> None:
@@ -160,7 +160,7 @@ def test_an_observer_that_fails_disturbs_nobody(caplog: pytest.LogCaptureFixture
 
 def test_a_reader_that_fails_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """Neither the one who publishes nor the readers behind it; what it raised is logged."""
-    bus = MemoryBus()
+    bus = Bus()
     seen: list[int] = []
 
     def broken(published: Sequence[StoredEvent]) -> None:
@@ -173,8 +173,8 @@ def test_a_reader_that_fails_disturbs_nobody(caplog: pytest.LogCaptureFixture) -
     assert "cannot take 2" in caplog.text
 
 
-def beside_others() -> MemoryBus:
-    return MemoryBus(tail_bytes=TAIL, is_alone=False)
+def beside_others() -> Bus:
+    return Bus(tail_bytes=TAIL, is_alone=False)
 
 
 def test_what_others_commit_is_heard_by_readers_and_not_observed() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.errors import StorageError, TurnLost
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.storage.decisions.approvals import ApprovalRow, Verdict
 from gateway.storage.log import Closing
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on

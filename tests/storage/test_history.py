@@ -9,9 +9,9 @@ from gateway.errors import NotFound
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.messages import History, StoredMessage
-from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.search import SqlSearch
-from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.sessions.purges import Purges
+from gateway.storage.sessions.search import Search
+from gateway.storage.sessions.store import Sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.wiring import Storage
@@ -78,8 +78,8 @@ async def test_a_session_deleted_while_its_archive_is_read_is_gone(
         return await reader.messages(row, after=after, until=until)
 
     index = Fts5TurnWords()
-    search = SqlSearch(database, too_late, index)
-    sessions = SqlSessions(database, too_late, search, SqlPurges(database, index))
+    search = Search(database, too_late, index)
+    sessions = Sessions(database, too_late, search, Purges(database, index))
 
     async def again() -> None:
         await talk(storage, 1)

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.storage.database import send
-from gateway.storage.log.bus import MemoryBus
+from gateway.storage.log.bus import Bus
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.postgres import listener as following
 from gateway.storage.postgres.connections import Raw, ServerAddress
@@ -48,7 +48,7 @@ class Replica:
     """A process, as far as its log and its readers go."""
 
     database: PostgresDatabase
-    bus: MemoryBus
+    bus: Bus
     listener: Listener
     heads: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -152,7 +152,7 @@ async def replicas(
         for number in range(first, first + count):
             opened = await PostgresDatabase.open(url, direct_url=direct, replica=f"r{number}")
             database = await stack.enter_async_context(opened)
-            bus = MemoryBus(is_alone=False)
+            bus = Bus(is_alone=False)
             database.signals.on("gone", bus.forget)
             listener = await stack.enter_async_context(Listener(database, bus, ServerAddress(direct or url)))
             found.append(Replica(database, bus, listener))

@@ -31,7 +31,7 @@ from gateway.storage.log.packs import MAX_EVENTS
 from gateway.storage.memories import Filter, as_json
 from gateway.storage.memories import schema as memory_schema
 from gateway.storage.memories.conditions import partitions_of
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.memories.terms import PLAIN
 from gateway.storage.migrations import (
     HEAD,
@@ -231,7 +231,7 @@ async def test_memories_of_an_older_database_are_found(tmp_path: Path, anyio_bac
     assert migrate_memories(path) == ("0002", MEMORY_HEAD)
 
     async with await SqliteMemoryDatabase.open(path) as database:
-        store = SqlMemories(database)
+        store = MemoryStore(database)
 
         async def found(question: str) -> list[tuple[str, bool]]:
             hits = (await Searcher(store).find(ANN, MemoryQuery(question))).hits

@@ -15,7 +15,7 @@ from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from gateway.storage.postgres.replicas import PostgresReplicas
 from gateway.storage.turns import NewTurn, OwnedTurn
-from gateway.storage.turns.store import SqlTurns
+from gateway.storage.turns.store import Turns
 from tests.loopback import TIMEOUT
 from tests.postgres import needs_postgres, new_database, own_server
 
@@ -37,7 +37,7 @@ class Replica:
         self.database = database
         self.id = database.replica
         self.replicas = PostgresReplicas(database, database.server, lease)
-        self.turns = SqlTurns(database)
+        self.turns = Turns(database)
 
     async def joins(self, *, long_ago: bool = True) -> None:
         """As if it had had the server for as long as others are waited for."""

@@ -14,7 +14,7 @@ from gateway.lexical import indexed, tokens
 from gateway.messages import clean_text
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.messages import StoredMessage
-from gateway.storage.sessions.search import QUERY_WORDS, SqlSearch, words_of_query
+from gateway.storage.sessions.search import QUERY_WORDS, Search, words_of_query
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.wiring import Storage, storage_on
@@ -152,12 +152,12 @@ async def test_what_changes_while_a_session_is_read_is_not_mixed_up(tmp_path: Pa
 
         await add_turn(storage, "s", "t", "older", "An answer.")
         await archive(storage, "s")
-        await SqlSearch(database, renamed, Fts5TurnWords()).index("s")
+        await Search(database, renamed, Fts5TurnWords()).index("s")
         assert await found(storage, "newer") == ["s"]
         await storage.sessions.delete("s", OWNER)
 
         await add_turn(storage, "s", "t", "older", "An answer.")
         await archive(storage, "s")
-        await SqlSearch(database, remade, Fts5TurnWords()).index("s")
+        await Search(database, remade, Fts5TurnWords()).index("s")
         assert await storage.sessions.list("bob", limit=9, query="older") == []
         assert await found(storage, "older") == []

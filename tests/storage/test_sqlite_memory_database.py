@@ -10,7 +10,7 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.storage.memories import Evidence, Filter, Vector
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.memories.terms import HITS
 from gateway.storage.migrations import MEMORY_HEAD, schema_of
 from gateway.storage.sqlite import sqlite_memory_database
@@ -72,7 +72,7 @@ async def test_a_killed_writer_leaves_a_sound_file_and_the_others_go_on(tmp_path
 
 async def test_a_lock_that_is_held_too_long_is_an_error_that_passes(opened: SqliteMemoryDatabase) -> None:
     """Readers are not disturbed, and the same write succeeds once the other process has let go."""
-    store = SqlMemories(opened)
+    store = MemoryStore(opened)
     await remember(store, memory("m_1"))
     await opened.write(lambda connection: raw_of(connection).execute("PRAGMA busy_timeout = 20").close())
     with closing(sqlite3.connect(opened.path, isolation_level=None)) as other:
@@ -90,7 +90,7 @@ async def test_a_lock_that_is_held_too_long_is_an_error_that_passes(opened: Sqli
 async def test_erased_bytes_are_in_no_file(opened: SqliteMemoryDatabase) -> None:
     """Neither those of the content and its former versions, nor quotes, words and vectors; what is merely
     deleted is still among the versions."""
-    store = SqlMemories(opened)
+    store = MemoryStore(opened)
     others = [memory(f"o_{number}", f"another thing {number} 其他 " * 9) for number in range(200)]
     quote = Evidence("s_1", 1, "zyxquote")
     row = memory("m_1", "zyxquartz 密码本 " * 200, tags=("zyxtag",), context="zyxcontext")
@@ -122,7 +122,7 @@ async def test_the_log_is_emptied_when_it_has_grown(
 ) -> None:
     """By whoever wrote, and nothing is lost."""
     monkeypatch.setattr(sqlite_memory_database, "LOG_BYTES", 100_000)
-    store = SqlMemories(opened)
+    store = MemoryStore(opened)
     log = opened.path.with_name("memory.db-wal")
     sizes: list[int] = []
     for number in range(40):
@@ -136,7 +136,7 @@ async def test_the_log_is_emptied_when_it_has_grown(
 
 async def test_common_words_do_not_keep_a_rare_one_from_being_found(opened: SqliteMemoryDatabase) -> None:
     """However many memories have the common ones: those are left out where they would take too long."""
-    store = SqlMemories(opened)
+    store = MemoryStore(opened)
     common = [memory(f"m_{number}", f"report {number} 报告 for the project 项目") for number in range(HITS)]
     await remember(store, *common, memory("m_rare", "the project's report is blue 蓝色"))
 
@@ -155,7 +155,7 @@ async def test_the_file_is_its_owners_alone(opened: SqliteMemoryDatabase) -> Non
 async def test_a_closed_store_refuses_and_a_state_that_cannot_be_read_is_new(
     opened: SqliteMemoryDatabase,
 ) -> None:
-    store = SqlMemories(opened)
+    store = MemoryStore(opened)
     await remember(store, memory("m_1"))
     await opened.close()
 

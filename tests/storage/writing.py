@@ -13,7 +13,8 @@ from gateway.encryption.keyring import Keyring
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.messages import Message, Usage
 from gateway.storage.blobs.addresses import open_blobs
-from gateway.storage.log import Append, Closing, EventLog
+from gateway.storage.log import Append, Closing
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.turns import Accepted, NewTurn, OnConflict

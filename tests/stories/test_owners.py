@@ -10,9 +10,9 @@ import pytest
 from gateway.errors import StorageError, TurnLost
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
-from gateway.storage.decisions.approvals import SqlApprovals
+from gateway.storage.decisions.approvals import Approvals
 from gateway.storage.log import Append, OutboxEntry
-from gateway.storage.log.event_log import SqlEventLog
+from gateway.storage.log.event_log import EventLog
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import running_turn
@@ -60,15 +60,15 @@ async def test_an_event_that_cannot_be_encoded_ends_its_turn_and_nothing_else(
 ) -> None:
     """The append raises after the event was numbered: the turn is failed, the session goes on, without a
     restart and without a gap."""
-    append, raised = SqlEventLog.append, []
+    append, raised = EventLog.append, []
 
-    def raising(log: SqlEventLog, batch: Append) -> None:
+    def raising(log: EventLog, batch: Append) -> None:
         if not raised and any(event.type == step for event in batch.events):
             raised.append(step)
             raise TypeError("Integer exceeds 64-bit range")
         append(log, batch)
 
-    monkeypatch.setattr(SqlEventLog, "append", raising)
+    monkeypatch.setattr(EventLog, "append", raising)
     message = '/call calculate {"expression": "1+1"}\n/then\n/say two'
     iterations = 1 if step == "warning" else 9
     async with running_gateway(settings.model_copy(update={"max_iterations": iterations})) as client:
@@ -127,9 +127,9 @@ async def test_a_decision_and_a_memory_while_the_parked_task_ends_lose_nothing(
     """Between the commit that parks a turn and the end of its task somebody saves a memory and approves the
     call: the call runs once, and the memory is in the log."""
     outbox = Outbox()
-    park, between = SqlApprovals.park, asyncio.Event()
+    park, between = Approvals.park, asyncio.Event()
 
-    async def parking(approvals: SqlApprovals, *arguments: Any) -> bool:
+    async def parking(approvals: Approvals, *arguments: Any) -> bool:
         given_up = await park(approvals, *arguments)
         if given_up and not between.is_set():
             between.set()
@@ -137,7 +137,7 @@ async def test_a_decision_and_a_memory_while_the_parked_task_ends_lose_nothing(
         return given_up
 
     decided = asyncio.Event()
-    monkeypatch.setattr(SqlApprovals, "park", parking)
+    monkeypatch.setattr(Approvals, "park", parking)
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await ask(client, '/call send {"to": "李雷"}\n/then\n/say sent')
         await asyncio.wait_for(between.wait(), TIMEOUT)
@@ -290,9 +290,9 @@ async def test_what_the_outbox_could_not_deliver_is_tried_again(
 ) -> None:
     """The database fails while a queued turn's end is to be delivered: its follower is told all the same."""
     monkeypatch.setattr(SoleReplica, "every", 0.05)
-    deliver, failures = SqlEventLog.deliver, [StorageError("for now")] * 3
+    deliver, failures = EventLog.deliver, [StorageError("for now")] * 3
 
-    async def failing(log: SqlEventLog, session_id: str, at: int) -> bool:
+    async def failing(log: EventLog, session_id: str, at: int) -> bool:
         if failures:
             raise failures.pop()
         return await deliver(log, session_id, at)
@@ -300,7 +300,7 @@ async def test_what_the_outbox_could_not_deliver_is_tried_again(
     def refusing(emitter: Emitter, entry: OutboxEntry) -> None:
         raise StorageError("for now")
 
-    monkeypatch.setattr(SqlEventLog, "deliver", failing)
+    monkeypatch.setattr(EventLog, "deliver", failing)
     monkeypatch.setattr(Emitter, "deliver", refusing)
     async with running_gateway(settings) as client:
         session = await client.session()
@@ -317,14 +317,14 @@ async def test_a_turn_that_cannot_be_finalized_gets_its_end_all_the_same(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mistake in what closes a turn does not repeat itself for ever."""
-    append = SqlEventLog.append
+    append = EventLog.append
 
-    def raising(log: SqlEventLog, batch: Append) -> None:
+    def raising(log: EventLog, batch: Append) -> None:
         if any(event.type in {"iteration_start", "iteration_end"} for event in batch.events):
             raise TypeError("a mistake")
         append(log, batch)
 
-    monkeypatch.setattr(SqlEventLog, "append", raising)
+    monkeypatch.setattr(EventLog, "append", raising)
     async with running_gateway(settings) as client:
         session = await client.session()
         turn = (await client.begin(session, "/say hi"))["turn_id"]
@@ -351,15 +351,15 @@ async def test_a_turn_that_is_lost_again_and_again_is_given_up(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each loss counts: after the attempts that the settings allow it ends as interrupted."""
-    append = SqlEventLog.append
+    append = EventLog.append
 
-    def losing(log: SqlEventLog, batch: Append) -> None:
+    def losing(log: EventLog, batch: Append) -> None:
         if any(event.type == "iteration_start" for event in batch.events):
             asyncio.get_running_loop().call_soon(batch.settled, TurnLost("taken"))
         else:
             append(log, batch)
 
-    monkeypatch.setattr(SqlEventLog, "append", losing)
+    monkeypatch.setattr(EventLog, "append", losing)
     async with running_gateway(settings.model_copy(update={"recover_attempts": 2})) as client:
         session = await client.session()
         turn = (await client.begin(session, "/say hi"))["turn_id"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.settings import Settings
-from gateway.storage.turns.store import SqlTurns
+from gateway.storage.turns.store import Turns
 from tests.harness import Client, running_gateway
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +59,7 @@ async def test_of_two_at_once_the_later_one_is_held_against_the_former(
 
     async def nothing(*_: Any) -> None: ...
 
-    monkeypatch.setattr(SqlTurns, "sent", nothing)
+    monkeypatch.setattr(Turns, "sent", nothing)
     session = await client.session()
     answers: list[int] = []
     for text in ("AAAA", "AAAA", "BBBB"):

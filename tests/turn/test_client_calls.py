@@ -12,7 +12,7 @@ from gateway.events.lifecycle import IterationStart
 from gateway.ids import new_client_call_id, now_ms
 from gateway.messages import Block, Message, ToolSpec
 from gateway.model.base import Answer
-from gateway.storage.decisions import ClientResult
+from gateway.storage.decisions.client_calls import ClientResult
 from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
 from gateway.turn.client_calls import (
     TIMED_OUT,

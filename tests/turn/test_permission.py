@@ -8,7 +8,7 @@ import pytest
 
 from gateway.ids import now_ms
 from gateway.messages import ToolSpec
-from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.storage.decisions.approvals import ApprovalRow, Verdict
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.context import TurnContext
 from gateway.turn.permission import EXPIRED, apply_decisions, park, seek_permission, waiting_calls

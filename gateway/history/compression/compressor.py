@@ -40,12 +40,13 @@ from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.model_limits import window
 from gateway.model.side_calls import CallContext
 from gateway.settings import Settings
-from gateway.storage.archives import CompressionRow, Compressions, Source, Trigger
+from gateway.storage.archives import CompressionRow, Source, Trigger
+from gateway.storage.archives.compressions import Compressions
 from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History
 from gateway.storage.orphans import Orphans
-from gateway.storage.sessions import Transcripts
+from gateway.storage.sessions.transcripts import Transcripts
 
 log = logging.getLogger(__name__)
 

@@ -29,10 +29,12 @@ from pydantic import BaseModel
 from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFound
 from gateway.history.sequence_gaps import SequenceGaps
 from gateway.storage.archives.lines import message_line
-from gateway.storage.artifacts import ArtifactReader, ArtifactRow
-from gateway.storage.log import EventLog
-from gateway.storage.sessions import Transcripts
-from gateway.storage.sessions.copies import ArtifactCopy, BranchCopy, Copies, Moment, SessionCopy, TurnCopy
+from gateway.storage.artifacts import ArtifactRow
+from gateway.storage.artifacts.store import Artifacts
+from gateway.storage.log.event_log import EventLog
+from gateway.storage.sessions.copies import ArtifactCopy, BranchCopy, Moment, SessionCopy, TurnCopy
+from gateway.storage.sessions.copying import Copies
+from gateway.storage.sessions.transcripts import Transcripts
 
 FORMAT = 4
 WITHOUT_ROLES, WITHOUT_ARTIFACTS, WITHOUT_INSTRUCTIONS = 1, 2, 3
@@ -97,7 +99,7 @@ class Export:
         log: EventLog,
         sessions: Transcripts,
         copies: Copies,
-        artifacts: ArtifactReader,
+        artifacts: Artifacts,
         contents: Contents,
         for_guest: bool = False,
     ) -> None:

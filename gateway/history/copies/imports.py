@@ -35,7 +35,6 @@ from gateway.storage.orphans import Orphans
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.copies import (
     ArtifactCopy,
-    Copies,
     EventCopy,
     Incoming,
     InstructionsCopy,
@@ -44,6 +43,7 @@ from gateway.storage.sessions.copies import (
     TurnCopy,
     VersionArchive,
 )
+from gateway.storage.sessions.copying import Copies
 
 MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some

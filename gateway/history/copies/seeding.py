@@ -20,7 +20,6 @@ from gateway.storage.orphans import Orphans
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.copies import (
     Attachment,
-    Copies,
     EventCopy,
     Incoming,
     InstructionsCopy,
@@ -29,6 +28,7 @@ from gateway.storage.sessions.copies import (
     SessionCopy,
     TurnCopy,
 )
+from gateway.storage.sessions.copying import Copies
 from gateway.storage.turns import instructions_digest
 
 PIECE = 16_384

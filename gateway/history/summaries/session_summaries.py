@@ -18,10 +18,12 @@ from gateway.messages import Message
 from gateway.model.model_limits import window
 from gateway.model.side_calls import CallContext, ModelCalls, Purpose, UsageSum
 from gateway.settings import Settings
-from gateway.storage.archives import Source, Summaries, SummaryRow
+from gateway.storage.archives import Source, SummaryRow
+from gateway.storage.archives.summaries import Summaries
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History, StoredMessage
-from gateway.storage.sessions import SessionRow, Transcripts
+from gateway.storage.sessions import SessionRow
+from gateway.storage.sessions.transcripts import Transcripts
 
 CALL_TIMEOUT = 300.0
 """Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""

@@ -14,7 +14,7 @@ from gateway.memory.memories import Memories
 from gateway.memory.validation import WORK_TYPES, NewMemory
 from gateway.memory.versions import next_version
 from gateway.storage.memories import AllScopes, Change, Link, MemoryRow, MemoryType, Operation, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 MAX_VISITED = 500
 """Memories that one correction reaches, directly or transitively; beyond them nothing is flagged."""

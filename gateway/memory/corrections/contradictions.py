@@ -22,7 +22,7 @@ from gateway.memory.memories import Memories
 from gateway.memory.similarity.claims import Claim, are_contrary, claims_of
 from gateway.memory.versions import next_version
 from gateway.storage.memories import Change, Filter, Link, MemoryRow, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 Answer = Literal["later", "earlier", "both", "undecided"]
 

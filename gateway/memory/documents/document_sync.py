@@ -27,7 +27,7 @@ from gateway.memory.documents.selection import DocumentFile
 from gateway.memory.validation import indexed
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.memories import Indexed, MemoryRow
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 T = TypeVar("T")
 

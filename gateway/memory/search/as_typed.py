@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gateway.lexical import MIN_BEGINNING, Sought, has, indexed, is_unspaced, sought, tokens
 from gateway.storage.memories import Filter, Match, MemoryRow, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 MAX_WORDS = 32
 """Words of a query that count."""

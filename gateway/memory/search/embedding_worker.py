@@ -13,7 +13,7 @@ from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARA
 from gateway.memory.secret_detection import masked_row
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.memories import MemoryRow, Vector, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 MAX_WAITING = 1000
 """Queued viewers; one that does not fit is queued again by its next search."""

@@ -20,7 +20,7 @@ from gateway.memory.search.relevance import QueryTerms, filter_relevant, parts_o
 from gateway.memory.search.vector_index import VectorIndex
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import Filter, Match, MemoryRow, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 MAX_RANKED = 50
 """Memories of each ranking."""

@@ -12,7 +12,7 @@ import structlog
 
 from gateway.errors import EmbeddingsFailed, StorageError
 from gateway.storage.memories import Scope, Vector, Viewer
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""The newest summary of each session, in SQL."""
+"""The newest summary of each session."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from sqlalchemy import (
 from gateway.errors import NotFound
 from gateway.storage.archives import SummaryRow
 from gateway.storage.archives.rows import SUMMARIES
-from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.database import Prepared, Store, query, transaction
 from gateway.storage.schema import heads, sessions, summaries
 from gateway.storage.sessions.busy import BUSY
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
@@ -75,52 +75,13 @@ DUE = Prepared(
 )
 
 
-def get(connection: Connection, session_id: str, owner: str) -> SummaryRow:
-    row = OF_SESSION.one(connection, session_id=session_id, owner=owner)
-    if row is None:
-        raise NotFound(f"There is no summary of session {session_id}.", code="summary_not_found")
-    return SUMMARIES.read(row)
-
-
-def newest(
-    connection: Connection,
-    owner: str,
-    *,
-    project_id: str | None = None,
-    role_id: str | None = None,
-    limit: int,
-    except_for: str | None = None,
-) -> Sequence[SummaryRow]:
-    wanted = ((summaries.c.project_id, project_id), (sessions.c.role_id, role_id))
-    place = [column == value for column, value in wanted if value is not None]
-    others = () if except_for is None else (summaries.c.session_id != except_for,)
-    statement = ALL.where(summaries.c.owner == owner, *place, *others).order_by(*_NEWEST_FIRST)
-    return [SUMMARIES.read(row) for row in connection.execute(statement.limit(limit))]
-
-
-def carried(
-    connection: Connection, session_id: str, owner: str, *, limit: int, any_role: bool = False
-) -> Sequence[SummaryRow]:
-    statement = CARRIED_OF_ANY_ROLE if any_role else CARRIED
-    return [
-        SUMMARIES.read(row)
-        for row in statement.all(connection, session_id=session_id, owner=owner, most=limit)
-    ]
-
-
 def has_any(connection: Connection, owner: str) -> bool:
     """Whether the owner has a summary of any session."""
     return bool(ANY.value(connection, owner=owner))
 
 
-def due(connection: Connection, *, idle_before: int, limit: int) -> Sequence[tuple[str, str, str | None]]:
-    """Those that wait longest come first."""
-    return [(row[0], row[1], row[2]) for row in DUE.all(connection, idle_before=idle_before, most=limit)]
-
-
 def save(connection: Connection, row: SummaryRow) -> None:
-    """Puts the summary in place of the session's former one, unless that knows more; nothing when there is no
-    such session."""
+    """Part of a transaction: see `Summaries.save`."""
     known = KNOWN.value(connection, session_id=row.session_id)
     if known is None or known > row.to_position:
         return
@@ -128,11 +89,59 @@ def save(connection: Connection, row: SummaryRow) -> None:
     SUMMARIES.add(connection, row)
 
 
-class SqlSummaries(Store):
-    """The `Summaries` protocol."""
+class Summaries(Store):
+    """The newest summary of each session."""
 
-    save = writes(save)
-    get = reads(get, snapshot=False)
-    list = reads(newest, snapshot=False)
-    carried = reads(carried, snapshot=False)
-    due = reads(due, snapshot=False)
+    @transaction
+    def save(self, connection: Connection, row: SummaryRow) -> None:
+        """Replaces the session's summary, unless that knows more messages. Nothing happens when the session
+        is gone."""
+        save(connection, row)
+
+    @query
+    def get(self, connection: Connection, session_id: str, owner: str) -> SummaryRow:
+        """Raises errors.NotFound (code summary_not_found)."""
+        row = OF_SESSION.one(connection, session_id=session_id, owner=owner)
+        if row is None:
+            raise NotFound(f"There is no summary of session {session_id}.", code="summary_not_found")
+        return SUMMARIES.read(row)
+
+    @query
+    def list(
+        self,
+        connection: Connection,
+        owner: str,
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
+        limit: int,
+        except_for: str | None = None,
+    ) -> Sequence[SummaryRow]:
+        """The owner's newest summaries, newest first; only of sessions in that project and in that role, as
+        far as they are given. `except_for` is a session that is left out."""
+        wanted = ((summaries.c.project_id, project_id), (sessions.c.role_id, role_id))
+        place = [column == value for column, value in wanted if value is not None]
+        others = () if except_for is None else (summaries.c.session_id != except_for,)
+        statement = ALL.where(summaries.c.owner == owner, *place, *others).order_by(*_NEWEST_FIRST)
+        return [SUMMARIES.read(row) for row in connection.execute(statement.limit(limit))]
+
+    @query
+    def carried(
+        self, connection: Connection, session_id: str, owner: str, *, limit: int, any_role: bool = False
+    ) -> Sequence[SummaryRow]:
+        """What a new session is shown: the newest summaries of the owner's other sessions of exactly its
+        project and its role (or, like it, of none); within a project with `any_role` of every role. Costs
+        nothing while no summary was ever made."""
+        statement = CARRIED_OF_ANY_ROLE if any_role else CARRIED
+        return [
+            SUMMARIES.read(row)
+            for row in statement.all(connection, session_id=session_id, owner=owner, most=limit)
+        ]
+
+    @query
+    def due(
+        self, connection: Connection, *, idle_before: int, limit: int
+    ) -> Sequence[tuple[str, str, str | None]]:
+        """Sessions (id, owner, project) without a turn in flight whose last use was before that time and
+        which have messages that their summary, if any, does not know: those that wait longest come first."""
+        return [(row[0], row[1], row[2]) for row in DUE.all(connection, idle_before=idle_before, most=limit)]

@@ -1,14 +1,11 @@
-"""The storage contract of artifacts: their rows. Their content is in blobs.
-
-All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
-behind. Artifacts belong to their owner; a reference names one of the owner's.
-"""
+"""Artifacts: their rows. Their content is in blobs. They belong to their owner; a reference names one of the
+owner's."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "json", "csv", "markdown", "code", "log", "image", "pdf", "binary"]
 TEXTS: frozenset[Kind] = frozenset({"text", "json", "csv", "markdown", "code", "log"})
@@ -78,99 +75,6 @@ class Stock(NamedTuple):
     artifacts: int
     size: int
     orphan_candidates: int
-
-
-class ArtifactReader(Protocol):
-    """Reads the rows of artifacts."""
-
-    async def get(self, owner: str, ref: str) -> ArtifactRow:
-        """Raises errors.NotFound (artifact_not_found)."""
-        ...
-
-    async def find(
-        self,
-        owner: str,
-        *,
-        limit: int,
-        before: tuple[int, str] | None = None,
-        session_id: str | None = None,
-        turn_id: str | None = None,
-        kind: Kind | None = None,
-    ) -> Sequence[ArtifactRow]:
-        """The newest first by (created_at, ref), strictly before that pair: all of the owner's, those that a
-        session uses, those that a turn made, or those of a kind."""
-        ...
-
-    async def path_of(self, owner: str, sha256: str) -> str | None:
-        """The blob of the owner's artifacts with that content, if there are any."""
-        ...
-
-    async def those(self, owner: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
-        """Those of `refs` that are there."""
-        ...
-
-    async def used(self, session_id: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
-        """Those of `refs` that the session uses, whose owner was checked before."""
-        ...
-
-    async def used_in(self, owner: str, refs: Collection[str]) -> Mapping[str, str]:
-        """The last used of the owner's sessions that use each of `refs`; without those that none uses."""
-        ...
-
-    async def space_used(self, owner: str) -> SpaceUsed:
-        """The space of the owner's artifacts."""
-        ...
-
-    async def stock(self) -> Stock:
-        """The totals of all users."""
-        ...
-
-
-class ArtifactWriter(Protocol):
-    """Adds and removes artifacts, and stores which sessions use them."""
-
-    async def add(
-        self,
-        row: ArtifactRow,
-        *,
-        quota: int,
-        tenant_quota: int | None = None,
-        instead_of: str | None = None,
-    ) -> None:
-        """Stores it; from then on its session, if it has one, uses it, and its blob is no orphan (see
-        `Orphans`): it was a candidate, or another artifact has it. Those of its owner that have the blob
-        `instead_of` have this one then, as that is damaged.
-
-        Raises:
-            errors.Conflict: (content_removed) neither was it; the blob may be gone.
-            errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes, or those of all
-                users of their tenant more than `tenant_quota`; details: quota, used. Content that the owner
-                has already counts MIN_COUNTED.
-            errors.NotFound: (session_not_found) the owner has no such session.
-        """
-        ...
-
-    async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
-        """The session refers to these from now on, as far as they and the session are there."""
-        ...
-
-    async def summarise(self, owner: str, ref: str, summary: str) -> None:
-        """Stores what a model made of it; nothing happens when it is gone."""
-        ...
-
-    async def delete(self, owner: str, ref: str, at: int) -> None:
-        """Removes it, also while it is used; its blob may be an orphan. Raises errors.NotFound,
-        errors.Conflict (legal_hold): its owner is held, or a session that uses it."""
-        ...
-
-    async def expire(self, now: int, limit: int) -> int:
-        """Of those whose time is over, at most `limit` at once: removes those that no session uses, and
-        returns how many. Their blobs may be orphans; the others get another day."""
-        ...
-
-
-class Artifacts(ArtifactReader, ArtifactWriter, Protocol):
-    """The rows of artifacts, and which sessions use them."""
 
 
 def blob_path(owner: str, sha256: str) -> str:

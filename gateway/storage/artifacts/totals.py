@@ -3,7 +3,7 @@ transactions."""
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from gateway.storage.artifacts import MIN_COUNTED, SpaceUsed, Stock
+from gateway.storage.artifacts import MIN_COUNTED, SpaceUsed
 from gateway.storage.database import OwnerLock, Prepared
 from gateway.storage.schema import artifact_totals, artifacts, doubtful_blobs
 
@@ -61,6 +61,7 @@ def count_out(connection: Connection, owner: str, path: str, size: int) -> None:
 
 
 def space_used(connection: Connection, owner: str) -> SpaceUsed:
+    """The space of the owner's artifacts."""
     row = USED.one(connection, of=owner)
     return SpaceUsed(*row) if row is not None else SpaceUsed(0, 0)
 
@@ -85,12 +86,6 @@ def _tenant_prefix(owner: str) -> str:
     slash."""
     tenant, slash, _ = owner.partition("/")
     return tenant + slash if slash else ""
-
-
-def stock(connection: Connection) -> Stock:
-    row = STOCK.one(connection)
-    assert row is not None
-    return Stock(*row)
 
 
 def _has(connection: Connection, owner: str, path: str) -> bool:

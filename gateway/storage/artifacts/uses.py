@@ -1,6 +1,6 @@
 """Sessions that refer to an artifact, in SQL: functions that are parts of transactions."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select
 
@@ -52,13 +52,9 @@ ALL_REFS = Prepared(
 
 
 def use(connection: Connection, owner: str, session_id: str, refs: Collection[str]) -> None:
+    """The session refers to these from now on, as far as they and the session are there."""
     for ref in refs:
         USE.run(connection, owner=owner, session_id=session_id, ref=ref)
-
-
-def used_in(connection: Connection, owner: str, refs: Collection[str]) -> Mapping[str, str]:
-    found = ((ref, NEWEST.value(connection, owner=owner, ref=ref)) for ref in set(refs))
-    return {ref: session_id for ref, session_id in found if session_id is not None}
 
 
 def forget(connection: Connection, owner: str, ref: str) -> None:

@@ -1,4 +1,4 @@
-"""The storage contract of branches: a session's turns as a tree, over a log from which nothing is removed.
+"""Branches: a session's turns as a tree, over a log from which nothing is removed.
 
     log:       t1  t2  t3  t4          t3 has the parent t1: it was asked instead of t2
     branch 0:  t1  t2      t4          each branch is a view: ranges of the positions of messages, which
@@ -8,7 +8,6 @@ A session in which nothing was ever asked twice has one branch, and no rows here
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from gateway.errors import NotFound
 
@@ -61,37 +60,6 @@ class SessionBranches:
 
     active: int
     rows: Sequence[BranchRow]
-
-
-class Branches(Protocol):
-    """The branches of sessions. New ones are made by turns (see `NewTurn.parent_turn_id`). Callers have
-    checked the session's owner before."""
-
-    async def list(self, session_id: str) -> SessionBranches:
-        """Raises errors.NotFound (session_not_found)."""
-        ...
-
-    async def parent(self, session_id: str, turn_id: str) -> str:
-        """The turn after which that one was asked, or ROOT.
-
-        Raises:
-            errors.NotFound: (turn_not_found).
-            errors.Conflict: (no_branch_point) it has no messages, or they are not known any more.
-        """
-        ...
-
-    async def activate(self, session_id: str, branch: int) -> None:
-        """Turns go on in that branch, with its compressions and its prompt as they were left.
-
-        Raises:
-            errors.NotFound: (session_not_found, branch_not_found).
-            errors.TurnInProgress: a turn runs or waits.
-        """
-        ...
-
-    async def turns(self, session_id: str, branch: int) -> frozenset[str]:
-        """The ids of the turns that a branch consists of. Raises errors.NotFound (branch_not_found)."""
-        ...
 
 
 def no_branch(session_id: str, branch: int) -> NotFound:

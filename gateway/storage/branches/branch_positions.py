@@ -88,7 +88,7 @@ def state_of(connection: Connection, session_id: str) -> State:
 
 
 def place_of(connection: Connection, session_id: str, turn_id: str) -> TurnPosition:
-    """Raises as `Branches.parent`."""
+    """Raises as `parent_of`."""
     if UNPLACED.one(connection, session_id=session_id) is not None:
         PLACE_OLDER.run(connection, session_id=session_id)
     found = PLACE.one(connection, session_id=session_id, turn_id=turn_id)

@@ -89,7 +89,7 @@ def enter(connection: Connection, session_id: str, asked: str | None, at: int) -
     turn in its branch.
 
     Raises:
-        errors.NotFound, errors.Conflict: as `Branches.parent`; errors.Conflict (too_many_branches).
+        errors.NotFound, errors.Conflict: as `parent_of`; errors.Conflict (too_many_branches).
     """
     state = state_of(connection, session_id)
     if asked is None:

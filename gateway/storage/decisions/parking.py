@@ -1,4 +1,5 @@
-"""Turns that are suspended until a person or a client has answered, in SQL."""
+"""Turns that are suspended until a person or a client has answered. A suspended turn still counts as its
+session's running one, but has no lease holder."""
 
 from collections.abc import Collection, Sequence
 
@@ -63,6 +64,9 @@ COUNT_PARKED = Prepared(select(func.count()).select_from(heads).where(_parked))
 
 
 def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
+    """Gives the turn up until one of the calls `waiting` is decided or has its client's result, or until then
+    (Unix milliseconds). False, and nothing done, when that was so before, or the turn is to be cancelled.
+    Raises errors.TurnLost when it is no longer the caller's."""
     found = OPEN.one(connection, turn_id=turn.id)
     settled = {call_id for (call_id,) in SETTLED.all(connection, turn_id=turn.id)}
     if found is not None and (found[0] or not settled.isdisjoint(waiting)):
@@ -73,6 +77,7 @@ def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until:
 
 
 def wake(connection: Connection, replica: str, turn_id: str) -> Accepted | None:
+    """Takes a suspended turn, whose lease holder is `replica` then. None when it is not suspended."""
     found = SESSION_OF.one(connection, turn_id=turn_id)
     if found is None or not wake_turn(connection, found[0], turn_id, replica):
         return None
@@ -80,8 +85,11 @@ def wake(connection: Connection, replica: str, turn_id: str) -> Accepted | None:
 
 
 def overdue(connection: Connection, now: int, limit: int) -> Sequence[str]:
+    """Suspended turns that must not wait any longer, at most `limit`: their time is over at `now`, or they
+    are to be cancelled."""
     return [turn_id for (turn_id,) in OVERDUE.all(connection, now=now, limit=limit)]
 
 
 def count_parked(connection: Connection) -> int:
+    """How many turns are suspended."""
     return COUNT_PARKED.value(connection)

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, bindparam, false, select
 
-from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.database import Prepared, Store, query, transaction
 from gateway.storage.schema import skill_switches
 
 DISABLED = Prepared(select(skill_switches.c.name).where(skill_switches.c.enabled == false()))
@@ -17,17 +17,16 @@ STORE = Prepared(
 )
 
 
-def disabled(connection: Connection) -> frozenset[str]:
-    return frozenset(name for (name,) in DISABLED.all(connection))
-
-
-def switch(connection: Connection, name: str, *, enabled: bool, by: str, at: int) -> None:
-    FORGET.run(connection, name=name)
-    STORE.run(connection, name=name, enabled=enabled, by=by, at=at)
-
-
 class SqlSkillSwitches(Store):
     """The `SkillSwitches` protocol."""
 
-    disabled = reads(disabled, snapshot=False)
-    switch = writes(switch)
+    @query
+    def disabled(self, connection: Connection) -> frozenset[str]:
+        """Names of the skills that are switched off."""
+        return frozenset(name for (name,) in DISABLED.all(connection))
+
+    @transaction
+    def switch(self, connection: Connection, name: str, *, enabled: bool, by: str, at: int) -> None:
+        """Stores it, whether there is such a skill or not."""
+        FORGET.run(connection, name=name)
+        STORE.run(connection, name=name, enabled=enabled, by=by, at=at)

@@ -23,8 +23,8 @@ MAX_LIVES = 10_000
 """Deleted sessions that are known as such, for what is still on its way to them."""
 
 
-class MemoryBus:
-    """The `Bus` protocol for readers in the same process.
+class Bus:
+    """Notifies readers that the log has grown. The record is the log; a bus may forget, never invent.
 
     `tail_bytes` bounds what is kept of one session, `idle_bytes` what is kept of all sessions without a
     follower. `is_alone`: only this process writes the log.
@@ -46,8 +46,8 @@ class MemoryBus:
         self._forgotten = 0
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Adds durable events to the session's tail and hands them to its readers and to the observers;
-        without events its readers only look again."""
+        """Hands durable events, in order, to the followers of the session; without any it only has them look
+        again. Never waits for a reader, nor raises what one of them does."""
         topic = self._followed.get(session_id)
         if not events:
             if topic is not None:
@@ -69,14 +69,14 @@ class MemoryBus:
                 log.exception("an observer of the bus failed")
 
     def hear(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Hands events that another process committed to readers of the session, not to observers."""
+        """Hands on events that another process has committed: readers get them, observers do not."""
         topic = self._followed.get(session_id)
         if topic is not None and topic.is_current and (new := topic.extend(events, self._tail_bytes)):
             topic.notify(new)
 
     def missing(self, heads: Mapping[str, int]) -> dict[str, int]:
-        """The followed sessions of which newer events were announced than are here, with the newest seq that
-        is."""
+        """Others have committed: `heads` are the newest events of sessions now. Returns of which the events
+        are to be read, for `hear`, and behind which one."""
         found: dict[str, int] = {}
         for session_id, head in heads.items():
             topic = self._followed.get(session_id)
@@ -93,11 +93,13 @@ class MemoryBus:
 
     @property
     def followed(self) -> list[str]:
-        """Ids of the sessions with readers here that another process may write."""
+        """The sessions with a follower here that other processes may write."""
         return [session_id for session_id in self._followed if session_id not in self._owned]
 
     def expect(self, session_id: str, head: int, made_at: int = 0) -> None:
-        """Notes that this process alone writes the session, from `head` on, until `release`."""
+        """A turn is about to be written in this process, from `head` on, and no other process writes the
+        session before `release`: a reader that has seen `head` need not read the log. `made_at` as for
+        `shown`."""
         if not self._is_alone:
             self._owned.add(session_id)
         topic = self._topic(session_id, made_at)
@@ -112,7 +114,7 @@ class MemoryBus:
         topic.is_current = True
 
     def release(self, session_id: str) -> None:
-        """Notes that other processes may write the session again."""
+        """The turn is not written here any more: others may write the session."""
         self._owned.discard(session_id)
         if session_id in self._followed:
             self._is_followed(session_id)
@@ -121,8 +123,8 @@ class MemoryBus:
     def subscribe(
         self, session_id: str, on_events: OnEvents | None = None, made_at: int = 0
     ) -> Generator[Reader]:
-        """A subscription to the session while the context is open; `on_events` is called with each
-        publication."""
+        """A place in the session's stream until the context is left; each publication calls `on_events`.
+        `made_at` as for `shown`."""
         topic = self._topic(session_id, made_at)
         if topic is None or session_id not in self._followed:
             topic = self._take_idle(session_id) or self._new_topic(made_at)
@@ -141,17 +143,19 @@ class MemoryBus:
                     self._put_idle(session_id, topic)
 
     def shown(self, session_id: str, made_at: int = 0) -> int:
-        """The highest seq that was published of the session made at that time; 0 when none is known."""
+        """The highest number of the session that is known to have been published; 0 when nothing is known.
+        One that was made at another time had the same id before: it is forgotten. 0: it is that of before."""
         topic = self._topic(session_id, made_at)
         return (topic.head if topic is not None else None) or 0
 
     def newest(self, session_id: str) -> tuple[int, int]:
-        """When the session was made and the newest seq that is known of it; 0 for what is not known."""
+        """When the session was made, and its highest published number; 0: not known, as it had no
+        follower."""
         topic = self._followed.get(session_id) or self._idle.get(session_id)
         return (0, 0) if topic is None else (topic.made_at, topic.head or 0)
 
     def life(self, session_id: str) -> int:
-        """A number that changes with each `forget` of the session."""
+        """Another number after each `forget`: events that were on their way before are dropped."""
         return self._lives.get(session_id, 0)
 
     @property
@@ -160,16 +164,16 @@ class MemoryBus:
         return sum(len(topic.readers) for topic in list(self._followed.values()))
 
     def watch(self, observer: Observer) -> None:
-        """Calls `observer` for every publication from now on."""
+        """Calls `observer(session_id, events)` for every publication; it must be quick and must not raise."""
         self._observers.append(observer)
 
     def on_followed(self, observer: Callable[[str], None]) -> None:
-        """Sets what is called with the id of a session that comes to be one of `followed`."""
+        """Calls `observer(session_id)`, which must be quick, when a session comes to be one of `followed`."""
         self._on_followed = observer
 
     def forget(self, session_id: str) -> None:
-        """Drops what is kept of a session that has been deleted, and ends it for its readers: they get
-        nothing of a later session with the same id."""
+        """The session was deleted and its id may be used again, by anybody: its readers are woken, find it
+        gone, and get nothing that is published under that id later."""
         self._forgotten += 1
         self._lives[session_id] = self._forgotten
         if len(self._lives) > MAX_LIVES:

@@ -12,10 +12,11 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.session_changes import Feedback
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
-from gateway.storage.archives.statements import archives_after
+from gateway.storage.archives.store import archives_after
 from gateway.storage.database import Database, SessionLock
-from gateway.storage.log import Append, OutboxEntry, Page, Publisher, outbox
+from gateway.storage.log import Append, OutboxEntry, Page, outbox
 from gateway.storage.log.appending import Pending
+from gateway.storage.log.bus import Bus
 from gateway.storage.log.feedback import rate
 from gateway.storage.log.group_commit import Deliver
 from gateway.storage.turns import TurnRow
@@ -75,21 +76,19 @@ class EventDatabase(Database, Protocol):
         ...
 
 
-class SqlEventLog:
-    """The `EventLog` protocol. Events are published on `bus` as soon as they are durable, before their append
-    is settled, in the same tick of the event loop. `archived` reads what was moved to archives."""
+class EventLog:
+    """The record of everything that happened. Events are published on `bus` as soon as they are durable,
+    before their append is settled, in the same tick of the event loop. `archived` reads what was moved to
+    archives."""
 
-    def __init__(
-        self, database: EventDatabase, bus: Publisher, archived: ReadArchivedEvents = no_archives
-    ) -> None:
+    def __init__(self, database: EventDatabase, bus: Bus, archived: ReadArchivedEvents = no_archives) -> None:
         self._database = database
         self._bus = bus
         self._archived = archived
         database.on_delivery(self._deliver)
 
     def append(self, batch: Append) -> None:
-        """Hands the batch to the database's writer; `batch.settled` is called once it is durable or
-        refused."""
+        """As `EventAppender.append`: `batch.settled` is called once it is durable or refused."""
         try:
             self._database.append(Pending.of(batch, self._bus.life(batch.session_id)))
         except StorageError as closed:
@@ -98,9 +97,13 @@ class SqlEventLog:
     async def read(
         self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
     ) -> list[StoredEvent]:
-        """Events after that seq, in order, at most `limit`; empty only at the end. Raises
-        errors.ArchiveDamaged. A page also ends when it is large, after the packs, and where a member of an
-        archive does."""
+        """Events with seq > `after` (and <= `until`), in order, at most `limit`, only of `types` if given;
+        archived ones too. Empty only when there are no more. A page also ends when it is large, after the
+        packs, and where a member of an archive does.
+
+        Raises:
+            errors.ArchiveDamaged: the archive that holds the next ones is missing or not what was written.
+        """
         last = LAST if until is None else until
 
         def page(connection: Connection) -> Page | ArchiveRow:
@@ -127,8 +130,11 @@ class SqlEventLog:
     async def note(
         self, session_id: str, operation_id: str, data: EventData, at: int, *, owner: str | None = None
     ) -> OutboxEntry | None:
-        """Stores an event beside turns. Returns its outbox entry while a turn of the session is being
-        written, else None. Raises errors.NotFound."""
+        """Stores one event that no turn emits. Its turn_id is `operation_id`, or that of the open turn. It is
+        in the log when this returns None. While a turn of the session is being written it is in the outbox,
+        and returned: that turn's emitter writes it (`Append.entry`), or `deliver` once it ended. Raises
+        errors.NotFound (session_not_found), also where the id has come to a session of another than `owner`
+        (None: of any owner)."""
         outcome = await self._beside(
             session_id,
             at,
@@ -139,8 +145,8 @@ class SqlEventLog:
         return outcome.entry
 
     async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:
-        """Ends a waiting turn as cancelled and stores its events as `note` does. Raises errors.Conflict
-        (turn_not_waiting)."""
+        """Ends a turn that waits as cancelled, with `data` for its events, which are stored as by `note`.
+        Raises errors.Conflict (turn_not_waiting)."""
         outcome = await self._beside(
             turn.session_id,
             at,
@@ -149,8 +155,8 @@ class SqlEventLog:
         return outcome.entry
 
     async def rate(self, turn: TurnRow, data: Feedback, at: int) -> OutboxEntry | None:
-        """Stores a rating of a turn as `note` does, unless it is the same as the last. Raises
-        errors.NotFound."""
+        """Stores what its owner thinks of a turn that is over, as by `note` but with the turn's id; nothing
+        when that is what they thought last. Raises errors.NotFound (session_not_found, turn_not_found)."""
         outcome = await self._beside(
             turn.session_id,
             at,
@@ -159,15 +165,15 @@ class SqlEventLog:
         return outcome.entry
 
     async def deliver(self, session_id: str, at: int) -> bool:
-        """Moves the session's outbox into its log; False while a turn of the session is being written. Raises
-        errors.NotFound."""
+        """Moves what the outbox has of a session into its log. False, and nothing done, while a turn of the
+        session is being written. Raises errors.NotFound (session_not_found)."""
         outcome = await self._beside(
             session_id, at, lambda connection: outbox.deliver(connection, session_id, at)
         )
         return outcome.is_free
 
     async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
-        """The session's outbox entries, in order."""
+        """The outbox entries of a session, in order."""
         return await self._database.read(
             lambda connection: outbox.entries(connection, session_id), snapshot=False
         )

@@ -69,7 +69,8 @@ class Topic:
 
 
 class Reader:
-    """The `Subscription` of one reader."""
+    """A place in a session's live stream. `gone`: the session was deleted since, nothing that is read under
+    its id belongs to this reader."""
 
     __slots__ = ("_asked", "_topic", "gone", "on_events")
 
@@ -80,9 +81,10 @@ class Reader:
         self._asked: tuple[int | None, int, int] = (None, 0, -1)
 
     def since(self, seq: int) -> Sequence[StoredEvent] | None:
-        """Events after `seq` that are in memory, in order; None: read the log first. A reader that was sent
-        to the log and asks again from the same place has seen its end: unless something was published
-        meanwhile there is nothing to read, and it may wait."""
+        """Events after `seq` that are still in memory. Empty: there are none yet, wait for the next (with no
+        other await in between). None: read the log from there, then ask again, also when it had nothing: a
+        reader that was sent to the log and asks again from the same place has seen its end, so that unless
+        something was published meanwhile it may wait."""
         topic = self._topic
         if topic.head is not None and seq >= topic.head:
             if topic.is_current:

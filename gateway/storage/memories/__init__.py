@@ -1,5 +1,4 @@
-"""Memories: the values of contract.py. A viewer sees a memory if
-its audience is one of the viewer's."""
+"""Memories: the values of store.py. A viewer sees a memory if its audience is one of the viewer's."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

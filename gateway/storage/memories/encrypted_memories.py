@@ -31,7 +31,7 @@ from gateway.storage.memories import (
 from gateway.storage.memories.encrypted_rows import BlindTerms, RowCipher
 from gateway.storage.memories.encrypting import Encrypted, IndexingCipher
 from gateway.storage.memories.memory_database import MemoryDatabase
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 
 T = TypeVar("T")
 
@@ -41,8 +41,8 @@ PAGE = 500
 """Memories that `containing` reads at a time."""
 
 
-class EncryptedMemories(SqlMemories):
-    """The `MemoryStore` protocol: what is written is encrypted if `encrypts`; what is read may be either. It
+class EncryptedMemories(MemoryStore):
+    """A store of memories in which what is written is encrypted if `encrypts`; what is read may be either. It
     raises errors.DecryptionFailed besides."""
 
     _evidence = reads(reading.evidence_and_digests, snapshot=False)
@@ -53,7 +53,7 @@ class EncryptedMemories(SqlMemories):
         self._words = database.words.spelled(BlindTerms(key, encrypts=encrypts))
 
     async def write(self, changes: Sequence[Change], *, most: int) -> None:
-        """As `SqlMemories.write`."""
+        """As `MemoryStore.write`."""
         stored = [self._stored(change) for change in changes]
         owners = {change.row.user_id for change in changes}
 
@@ -91,7 +91,7 @@ class EncryptedMemories(SqlMemories):
     async def match(
         self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int
     ) -> Sequence[Match]:
-        """As `SqlMemories.match`: the same words are rare, and the same memories long."""
+        """As `MemoryStore.match`: the same words are rare, and the same memories long."""
         asked = self._asked(which) or which
         return await self._matches(await super().match(viewer, words, asked, limit=limit))
 

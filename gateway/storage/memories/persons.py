@@ -65,6 +65,7 @@ def hold(connection: Connection, user_ids: Collection[str]) -> None:
 
 
 def counts(connection: Connection, user_id: str, kept_households: Collection[str]) -> Mapping[str, int]:
+    """How many there are of each kind: of theirs, and as `household_memories` of those that stay."""
     c = memories.c
     mine, shared = _own(user_id, kept_households), _kept(user_id, kept_households)
     of_mine = memory_versions.c.memory.in_(select(c.number).where(mine))

@@ -28,6 +28,8 @@ def get(connection: Connection, kind: ProfileKind, id: str) -> Profile | None:
 
 
 def put(connection: Connection, profile: Profile) -> None:
+    """Stores version `profile.version`. Raises errors.MemoryChanged unless the stored one is the version
+    before it (0: there is none)."""
     now = get(connection, profile.kind, profile.id)
     version = now.version if now else 0
     if profile.version != version + 1:

@@ -67,6 +67,8 @@ CENSUS = (
 
 
 def get(connection: Connection, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
+    """Those of `ids` that are there and seen by the viewer, in the order of `ids`. Deleted ones are not
+    there; frozen, replaced and quarantined ones are."""
     return [row for _, row in _named(connection, viewer, ids)]
 
 
@@ -87,6 +89,7 @@ def newest(
     limit: int,
     before: tuple[int, str] | None = None,
 ) -> Sequence[MemoryRow]:
+    """Newest first by (updated_at, id), strictly before that pair."""
     c = memories.c
     page = select(c.number).where(asked(which or EVERYTHING, viewer))
     if before is not None:
@@ -97,6 +100,9 @@ def newest(
 def containing(
     connection: Connection, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
 ) -> Sequence[Match]:
+    """Those that have one of `parts` (of Latin words, in lower case) in content or tags, the last
+    changed first, with a score of 0. It reads all that the viewer sees: for when `match` finds
+    nothing."""
     c = memories.c
     has_one = or_(contains(c.content, parts), contains(c.tags, parts))
     page = select(c.number).where(asked(which, viewer), has_one)
@@ -112,6 +118,8 @@ def weighed(
     limit: int,
     lightest: bool = False,
 ) -> Sequence[MemoryRow]:
+    """By priority: pinned ones first, then by importance, then those that were used last. With `lightest`
+    the other way round."""
     c = memories.c
     weight = (c.pinned, c.importance, c.last_used, c.number)
     order = [column.asc() if lightest else column.desc() for column in weight]
@@ -120,11 +128,13 @@ def weighed(
 
 
 def count(connection: Connection, viewer: Viewer, which: Filter | None = None) -> int:
+    """How many there are."""
     found = select(func.count()).select_from(memories).where(asked(which or EVERYTHING, viewer))
     return connection.execute(found).scalar_one()
 
 
 def documented(connection: Connection) -> tuple[int, int]:
+    """How many of those there are, and the characters of their contents together."""
     c = memories.c
     characters = func.coalesce(func.sum(func.length(c.content)), 0)
     found, size = connection.execute(select(func.count(), characters).where(c.source == DOCUMENT)).one()
@@ -132,6 +142,8 @@ def documented(connection: Connection) -> tuple[int, int]:
 
 
 def census(connection: Connection) -> Mapping[tuple[MemoryType, Status, bool], int]:
+    """How many there are of all users and documents, deleted ones left out: by type, status and whether
+    they are in quarantine. It reads all rows."""
     rows = connection.execute(CENSUS)
     return {(kind, status, quarantined): count for kind, status, quarantined, count in rows}
 
@@ -174,6 +186,7 @@ def completions(
 
 
 def versions(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
+    """The oldest first; also of a deleted one. Empty when there is none, or it is not seen."""
     c = memory_versions.c
     statement = (
         select(c.version, c.operation, c.actor, c.reason, c.turn_id, c.at, c.row)
@@ -187,6 +200,8 @@ def versions(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence
 
 
 def last_turns(connection: Connection, viewer: Viewer, *ids: str) -> Mapping[str, str]:
+    """In which turns those of `ids` were changed last that were changed in one, by id; also deleted
+    ones."""
     if not ids:
         return {}
     c = memory_versions.c
@@ -201,7 +216,9 @@ def last_turns(connection: Connection, viewer: Viewer, *ids: str) -> Mapping[str
 
 
 def evidence(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
-    """At most MAX_HISTORY, the newest, the oldest of them first."""
+    """Quotes of the viewer's user for its present content: quotes of a former content do not count, and
+    quotes of other members for a household's memory are visible to these alone. The caller has checked
+    that the viewer sees the memory. At most MAX_HISTORY, the newest, the oldest of them first."""
     rows = EVIDENCE.all(connection, id=memory_id, user_id=viewer.user_id)
     return [Evidence(*row[:4]) for row in reversed(rows)]
 
@@ -215,12 +232,15 @@ def evidence_and_digests(
 
 
 def links(connection: Connection, memory_id: str) -> Sequence[Link]:
+    """From it and to it. The caller has checked who may see it."""
     return [Link(*row) for row in LINKS.all(connection, id=memory_id)]
 
 
 def tombstones(
     connection: Connection, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
 ) -> Sequence[Tombstone]:
+    """Deleted memories that are there still, the last first by (deleted_at, id), strictly before that
+    pair."""
     c, deletion = memories.c, memory_versions.c
     page = (
         select(c.deleted_at, deletion.actor, deletion.reason, deletion.turn_id, *COLUMNS)
@@ -234,6 +254,8 @@ def tombstones(
 
 
 def forgotten(connection: Connection, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
+    """Memories that were deleted (and not erased) or replaced after that time (Unix ms), the last
+    first."""
     c = memories.c
     at = case((c.deleted_at.is_not(None), c.deleted_at), else_=c.updated_at)
     gone = or_(c.deleted_at > since, and_(c.status == "replaced", c.updated_at > since))
@@ -249,6 +271,8 @@ def forgotten(connection: Connection, viewer: Viewer, *, since: int, limit: int)
 def pending_erasures(
     connection: Connection, *, limit: int, after: tuple[str, str] = ("", "")
 ) -> Sequence[tuple[str, str]]:
+    """Memories that were erased, by id, each with an owner whose sessions may still have its words: in
+    this order, strictly after that pair."""
     memory_id, owner = after
     rows = ERASURES.all(connection, memory_id=memory_id, owner=owner, limit=limit)
     return [(row[0], row[1]) for row in rows]

@@ -35,6 +35,7 @@ STORE = Prepared(
 
 
 def of(connection: Connection, viewer: Viewer, model: str) -> Sequence[Vector]:
+    """Those of the viewer's recallable memories by that model."""
     statement = (
         select(memories.c.id, memory_vectors.c.digest, memory_vectors.c.data, memory_vectors.c.passage)
         .join(memories, _current(model))
@@ -45,7 +46,7 @@ def of(connection: Connection, viewer: Viewer, model: str) -> Sequence[Vector]:
 
 
 def missing_vectors(connection: Connection, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
-    """The oldest first."""
+    """Recallable memories without a vector by that model for their digest, the oldest first."""
     there = exists(select(memory_vectors.c.memory).where(_current(model)))
     statement = (
         select(*COLUMNS)
@@ -57,7 +58,8 @@ def missing_vectors(connection: Connection, viewer: Viewer, model: str, *, limit
 
 
 def put(connection: Connection, model: str, vectors: Sequence[Vector]) -> None:
-    """All of a memory at once. One whose memory has changed or gone meanwhile is dropped."""
+    """Replaces those of these memories by that model, all of a memory at once. One whose memory has changed
+    or gone meanwhile is dropped."""
     emptied = set[int]()
     for each in vectors:
         found = CURRENT.one(connection, id=each.memory_id, digest=each.digest)

@@ -167,11 +167,13 @@ def erase(
 
 
 def use(connection: Connection, ids: Sequence[str], at: int) -> None:
+    """They were cited: their freshness begins anew. No version is added."""
     for memory_id in sorted(ids):  # in one order, so that no two transactions wait for each other
         USE.run(connection, id=memory_id, at=at)
 
 
 def settle_erasure(connection: Connection, memory_id: str, owner: str) -> None:
+    """The owner's sessions have none of its words any more."""
     SETTLE.run(connection, memory_id=memory_id, owner=owner)
 
 

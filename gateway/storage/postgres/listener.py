@@ -29,7 +29,7 @@ from sqlalchemy import Connection
 from gateway.cancellation_shield import finish
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.storage.log import Bus
+from gateway.storage.log.bus import Bus
 from gateway.storage.postgres.connections import ServerAddress, raw_of
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.notify_channels import LOG, Ear, Notifier

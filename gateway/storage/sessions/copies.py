@@ -7,7 +7,7 @@ Owners are no part of a copy: the user who imports it owns it. Neither are the p
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
+from typing import Annotated, Any, Literal, NamedTuple, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -17,7 +17,6 @@ from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
 from gateway.storage.archives import ArchiveRow, Source, Trigger
 from gateway.storage.artifacts import EXAMPLES, LOCATORS, Kind
-from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import MAX_INSTRUCTIONS, OnConflict, Origin
 
 LATEST = 2**53
@@ -284,40 +283,3 @@ class Incoming(NamedTuple):
     seeded: bool = False
     said: int = 0
     session_quota: int | None = None
-
-
-class Copies(Protocol):
-    """Whole sessions, out of the tables and into them. Raises `errors.StorageError` as all storage does."""
-
-    async def moment(self, session_id: str, owner: str) -> Moment:
-        """Raises errors.NotFound (session_not_found), and errors.TurnInProgress while a turn is running or
-        waiting."""
-        ...
-
-    async def turns(self, session_id: str, *, after: int, limit: int) -> Sequence[tuple[int, TurnCopy]]:
-        """Turns that are over, in the order in which they were accepted, each with a number that grows: those
-        after the number `after`, at most `limit`."""
-        ...
-
-    async def instructions(self, session_id: str, *, after: str, limit: int) -> Sequence[InstructionsCopy]:
-        """The instructions of its client applications, in the order of the digests: those after the digest
-        `after`, at most `limit`."""
-        ...
-
-    async def taken(self, session_id: str) -> bool:
-        """Whether there is a session of that id, of any owner."""
-        ...
-
-    async def add(
-        self, owner: str, incoming: Incoming, quota: int, tenant_quota: int | None = None
-    ) -> SessionRow:
-        """Adds all of it, in one transaction. An artifact that the owner has already, with this content, is
-        used as it is.
-
-        Raises:
-            errors.Conflict: the id of the session or of one of its turns is taken, or the reference of an
-                artifact is, for another content; or writing the blobs took so long that they were swept.
-            errors.ArtifactsFull: the owner's artifacts would take more than `quota` bytes, or those of all
-                users of their tenant more than `tenant_quota`. In all cases nothing was added.
-        """
-        ...

@@ -44,8 +44,9 @@ ReadMessages = Callable[[str, int, int], Awaitable[Sequence[StoredMessage]]]
 """The messages of a session behind one position, up to another one."""
 
 
-class SqlFormerWords:
-    """The `FormerWords` protocol of sessions. `messages` reads rows and archives alike."""
+class FormerWords:
+    """Words by which sessions are found, as an earlier version of the gateway made them. `messages` reads
+    rows and archives alike."""
 
     def __init__(self, database: Database, messages: ReadMessages, index: RenewableWords) -> None:
         self._database, self._messages, self._index = database, messages, index
@@ -57,8 +58,8 @@ class SqlFormerWords:
         )
 
     async def renew(self, session_id: str, *, pause: float = 0) -> None:
-        """Makes the words of a session anew, with so many seconds between two transactions. Nothing happens
-        to one that is gone."""
+        """Makes the words of a session anew, some turns in a transaction, with so many seconds between two of
+        them. It is found all the time; nothing happens to one that is gone."""
         done = position = seq = 0
         while True:
             part = await self._database.read(

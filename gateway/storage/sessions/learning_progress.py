@@ -16,7 +16,7 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.database import Prepared, Store, query, transaction
 from gateway.storage.schema import heads, messages, session_archives, sessions
 from gateway.storage.sessions import BESIDE
 from gateway.storage.sessions.busy import BUSY
@@ -62,27 +62,32 @@ DUE = Prepared(
 )
 
 
-def begin(connection: Connection, session_id: str, turn_id: str) -> None:
-    BEGIN.run(connection, session_id=session_id, turn_id=turn_id)
+class LearnedSessions(Store):
+    """How far the extractor of memories has read the sessions that it is to read. It must not read messages
+    from while it was switched off, so a session is read from some turn on, until all of it was read."""
 
+    @transaction
+    def begin(self, connection: Connection, session_id: str, turn_id: str) -> None:
+        """Marks messages to be read from that turn on, the session's newest; does nothing while earlier ones
+        are marked, or in the role BESIDE."""
+        BEGIN.run(connection, session_id=session_id, turn_id=turn_id)
 
-def learned_to(connection: Connection, session_id: str) -> int | None:
-    return LEARNED_TO.value(connection, session_id=session_id)
+    @query
+    def learned_to(self, connection: Connection, session_id: str) -> int | None:
+        """The position after which messages are to be read; None: nothing is, or the session is gone."""
+        return LEARNED_TO.value(connection, session_id=session_id)
 
+    @transaction
+    def advance(self, connection: Connection, session_id: str, to: int) -> None:
+        """It was read up to that position. Nothing more is to be read when that is its last message and no
+        turn is open."""
+        ADVANCE.run(connection, session_id=session_id, to=to)
 
-def advance(connection: Connection, session_id: str, to: int) -> None:
-    ADVANCE.run(connection, session_id=session_id, to=to)
-
-
-def due(connection: Connection, *, before: int, after: str = "", limit: int) -> Sequence[tuple[str, str]]:
-    found = DUE.all(connection, before=before, after=after, most=limit)
-    return [(session_id, owner) for session_id, owner in found]
-
-
-class SqlLearnedSessions(Store):
-    """The `LearnedSessions` protocol."""
-
-    begin = writes(begin)
-    learned_to = reads(learned_to, snapshot=False)
-    advance = writes(advance)
-    due = reads(due, snapshot=False)
+    @query
+    def due(
+        self, connection: Connection, *, before: int, after: str = "", limit: int
+    ) -> Sequence[tuple[str, str]]:
+        """Sessions (id, owner) to be read that have no turn in flight and were last used before that time, in
+        the order of their ids, beginning after that one."""
+        found = DUE.all(connection, before=before, after=after, most=limit)
+        return [(session_id, owner) for session_id, owner in found]

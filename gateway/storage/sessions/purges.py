@@ -128,8 +128,10 @@ END_LINKS = Prepared(delete(shared_links).where(shared_links.c.session == _ID))
 IS_THERE = Prepared(select(sessions.c.id).where(sessions.c.id == bindparam("session_id")))
 
 
-class SqlPurges:
-    """The `Purges` protocol. One per process: `begun` is called for each purge that begins."""
+class Purges:
+    """The removal, in slices, of rows that are no longer visible: those of sessions that were deleted, and
+    those of events and messages that an archive has. One per process: `begun` is called for each purge that
+    begins."""
 
     def __init__(self, database: Database, index: IndexedWords) -> None:
         self._database = database
@@ -147,12 +149,12 @@ class SqlPurges:
         self._begun.set()
 
     async def awaited(self) -> None:
-        """Waits until a purge has begun in this process since the last call."""
+        """Returns once a purge has begun in this process since the last time."""
         await self._begun.wait()
         self._begun.clear()
 
     async def next_slice(self) -> Slice | None:
-        """Removes a slice of the oldest purge; None when there is none."""
+        """Removes a slice of the purge that began first; None when there is none."""
         row = await self._database.read(NEXT.one, snapshot=False)
         if row is None:
             return None

@@ -112,8 +112,9 @@ class TurnWords(IndexedWords, Protocol):
         ...
 
 
-class SqlSearch:
-    """The `Search` protocol, and the `TextIndex` of `SqlSessions`."""
+class Search:
+    """The words of sessions, by which `Sessions.list` finds them. Titles are searchable at once, turns when
+    their session was indexed after their end."""
 
     def __init__(self, database: Database, archived: ReadArchived, index: TurnWords) -> None:
         self._database = database
@@ -122,8 +123,9 @@ class SqlSearch:
         self.put_title = index.put_title
 
     async def index(self, *session_ids: str) -> None:
-        """Makes the sessions searchable up to their last turn that is over. Of turns whose archive is damaged
-        only the user's messages are found."""
+        """Makes the messages of these sessions searchable, up to their last turn that is over. Sessions that
+        are gone, or have nothing new, are passed over. Of turns whose archive is damaged only the user's
+        messages are found."""
         # All that is small in one go: to change threads costs more than a short turn's words.
         small = await self._database.read(lambda connection: small_ones(connection, self._index, session_ids))
         gathered = [fresh for fresh in small.values() if fresh is not None]
@@ -142,27 +144,29 @@ class SqlSearch:
             await self._store(gathered)
 
     async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
-        """Ids, after that one, of at most `limit` sessions that have something to index and no running
-        turn."""
+        """Sessions without a running turn of which something is not searchable yet, in the order of their
+        ids, beginning after that one."""
         rows = await self._database.read(
             lambda connection: DUE.run(connection, after=after, most=limit).fetchall(), snapshot=False
         )
         return [row[0] for row in rows]
 
     def found(self, owners: Sequence[str], query: str) -> Select[tuple[str]] | None:
-        """Ids of the owners' sessions that have all words of `query`; None when it has no words."""
+        """The ids of the owners' sessions that have all words of `query` in one turn or in their title; None
+        when it has no words. Takes milliseconds: not for the event loop."""
         words = words_of_query(query)
         if not words:
             return None
         return self._index.found(owners, words)
 
     def words(self, title: str) -> set[str]:
-        """The search tokens of a title."""
+        """The search tokens of a title, which `put_title` needs. Takes milliseconds: not for the event
+        loop."""
         return set(indexed(title))
 
     async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
-        """The newest passage with the words of `query` in each of these sessions of the owner, by session
-        id."""
+        """Where the words stand in sessions that `Sessions.list` found by the query. Sessions that are not
+        the owner's, or gone by now, are left out."""
         words = await asyncio.to_thread(words_of_query, query)
         if not words or not session_ids:
             return {}

@@ -6,11 +6,11 @@ from sqlalchemy import Connection, Text, and_, bindparam, case, func, literal_co
 
 from gateway.errors import Conflict, SessionIdTaken
 from gateway.storage.database import Prepared
-from gateway.storage.projects.access import may_write
 from gateway.storage.refusals import no_session
 from gateway.storage.row_codec import FLAG, Rows
 from gateway.storage.schema import WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.sessions import SessionRow
+from gateway.storage.sessions.access import may_write
 from gateway.storage.sessions.purges import free_id
 from gateway.storage.sessions.session_sizes import add_new
 from gateway.storage.turns import NewTurn

@@ -3,9 +3,9 @@
 from sqlalchemy import Connection, Select, and_, bindparam, exists, not_, or_, select, tuple_
 
 from gateway.storage.database import Prepared
-from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.schema import sessions
 from gateway.storage.sessions import Order, SessionRow, Whose
+from gateway.storage.sessions.access import SHARED_WITH
 from gateway.storage.sessions.session_creation import ROWS
 from gateway.storage.sessions.session_row import SESSIONS
 

@@ -17,6 +17,7 @@ TAKEN = Prepared(select(sessions.c.id).where(ID))
 
 
 def session_of(connection: Connection, session_id: str, owner: str) -> SessionRow:
+    """Raises errors.NotFound (code session_not_found)."""
     row = SESSION.one(connection, session_id=session_id, owner=owner)
     if row is None:
         raise no_session(session_id)
@@ -24,5 +25,5 @@ def session_of(connection: Connection, session_id: str, owner: str) -> SessionRo
 
 
 def is_there(connection: Connection, session_id: str) -> bool:
-    """Whether it is, so that what was read of it, or its archives, is not another's."""
+    """Whether there is a session of that id, of any owner."""
     return TAKEN.one(connection, session_id=session_id) is not None

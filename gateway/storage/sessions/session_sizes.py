@@ -130,12 +130,8 @@ def give_back(connection: Connection, session_id: str, owner: str) -> None:
 
 
 def size_of_all(connection: Connection, owner: str) -> int:
+    """The bytes that the owner's sessions count against their quota (see `session_sizes.py`)."""
     return TOTAL.value(connection, of=owner) or 0
-
-
-def unsized(connection: Connection, most: int) -> list[str]:
-    """Sessions that no version has counted yet."""
-    return [row[0] for row in UNSIZED.all(connection, most=most)]
 
 
 def _move(connection: Connection, owner: str, more: int, quota: int | None) -> None:

@@ -1,36 +1,36 @@
 """Sessions with their messages, in SQL."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any, Protocol
+from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, null, select, update
+from sqlalchemy import Connection, bindparam, delete, null, select, update
 
 from gateway.errors import Conflict, SessionIdTaken
 from gateway.ids import now_ms
-from gateway.storage.archives.statements import suspect_archives
-from gateway.storage.database import Database, Prepared, SessionLock, reads, send, writes
+from gateway.storage.archives.store import suspect_archives
+from gateway.storage.database import Database, Prepared, SessionLock, query, reads, send, transaction, writes
 from gateway.storage.holds.statements import check_not_held
 from gateway.storage.messages import PromptMemories
-from gateway.storage.projects import Sharing
-from gateway.storage.projects.sharing import share
 from gateway.storage.replica_signals import Signal
 from gateway.storage.retention import SessionDays
 from gateway.storage.retention.statements import set_session
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import sessions
-from gateway.storage.sessions import Order, SessionRow, Whose
+from gateway.storage.sessions import Order, SessionRow, Sharing, Whose
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.message_queries import ReadArchived
-from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.purges import Purges
+from gateway.storage.sessions.search import Search
 from gateway.storage.sessions.session_creation import add_session
 from gateway.storage.sessions.session_list import newest, owners_in
 from gateway.storage.sessions.session_row import ID, TAKEN, session_of
-from gateway.storage.sessions.session_sizes import count, give_back, size_of_all, unsized
-from gateway.storage.sessions.transcripts import SqlTranscripts
-from gateway.storage.turns.instructions import begin_with, text_of
+from gateway.storage.sessions.session_sizes import UNSIZED, count, give_back, size_of_all
+from gateway.storage.sessions.sharing import share
+from gateway.storage.sessions.transcripts import Transcripts
+from gateway.storage.turns.instructions import OF_DIGEST, TEXT, begin_with
 
 REMOVE = Prepared(delete(sessions).where(ID))
 ENTITLE = Prepared(
@@ -50,88 +50,56 @@ CARRIED = Prepared(select(sessions.c.carried).where(ID))
 CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
 
 
-class TextIndex(Protocol):
-    """Finds sessions by their words. The methods that take a connection are part of a transaction."""
-
-    def found(self, owners: Sequence[str], query: str) -> Select[tuple[str]] | None:
-        """The ids of the owners' sessions that have all words of `query` in one turn or in their title; None
-        when it has no words. Takes milliseconds: not for the event loop."""
-        ...
-
-    def words(self, title: str) -> set[str]:
-        """What `put_title` needs. Takes milliseconds: not for the event loop."""
-        ...
-
-    def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
-        """Puts the words of a title in place of those of the former one."""
-        ...
-
-
-def create_session(connection: Connection, row: SessionRow, quota: int | None = None) -> None:
-    if TAKEN.one(connection, session_id=row.id) is not None:
-        raise SessionIdTaken(row.id)
-    add_session(connection, row, quota=quota)
-
-
-def delete_session(
-    connection: Connection,
-    session_id: str,
-    owner: str,
-    purges: SqlPurges,
-    only_if: tuple[int, int | None] | None = None,
-) -> Sequence[str]:
-    """Removes the session itself: nothing of it can be found any more. Returns blobs that may be orphans
-    since: of its archives all, of its artifacts the first."""
-    session = session_of(connection, session_id, owner)
-    check_not_held(connection, owner, session_id)
-    if only_if is not None and (session.updated_at, session.delete_days) != only_if:
-        raise Conflict(f"Session {session_id} was used or changed meanwhile.", code="session_changed")
-    check_is_idle(connection, session_id, session.head, "cancel it first")
-    archived = suspect_archives(connection, session_id, now_ms())
-    give_back(connection, session_id, owner)
-    REMOVE.run(connection, session_id=session_id)
-    send(connection, Signal("gone", session_id))
-    return [*archived, *purges.begin(connection, session_id).blobs]
-
-
-def begin_generation(connection: Connection, session_id: str, after: int, *, instead_of: int) -> None:
-    BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
-
-
-def set_prompt_memories(connection: Connection, session_id: str, memories: PromptMemories) -> None:
-    stored = as_json(asdict(memories) | {"named": sorted(memories.named)})
-    SET_PROMPT_MEMORIES.run(connection, session_id=session_id, memories=stored)
-
-
-def carried(connection: Connection, session_id: str) -> str | None:
-    return CARRIED.value(connection, session_id=session_id)
-
-
-def carry(connection: Connection, session_id: str, text: str) -> None:
-    """What was fixed first stays."""
-    CARRY.run(connection, session_id=session_id, text=text)
-
-
-class SqlSessions(SqlTranscripts):
-    """The `Sessions` protocol. `archived` reads what was moved to archives, `index` is what `list` searches,
-    `purges` removes the rows of those that are deleted."""
+class Sessions(Transcripts):
+    """Sessions with their messages and what their prompts keep. `archived` reads what was moved to archives,
+    `search` finds them by words, `purges` removes the rows of those that are deleted."""
 
     get = reads(session_of, snapshot=False)
-    begin_generation = writes(begin_generation)
-    carried = reads(carried, snapshot=False)
-    carry = writes(carry)
-    instructions = reads(text_of, snapshot=False)
     size_of_all = reads(size_of_all, snapshot=False)
-    unsized = reads(unsized, snapshot=False)
     count = writes(count, over=SessionLock)
-    set_prompt_memories = writes(set_prompt_memories)
 
-    def __init__(
-        self, database: Database, archived: ReadArchived, index: TextIndex, purges: SqlPurges
-    ) -> None:
+    def __init__(self, database: Database, archived: ReadArchived, search: Search, purges: Purges) -> None:
         super().__init__(database, archived)
-        self._index = index
+        self._search = search
         self._purges = purges
+
+    @transaction
+    def begin_generation(
+        self, connection: Connection, session_id: str, after: int, *, instead_of: int
+    ) -> None:
+        """The prompt before the messages has changed: thinking up to position `after` is sent no more, and
+        the prefix hash is forgotten. Nothing happens when the generation is no longer `instead_of`: a newer
+        one began meanwhile."""
+        BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
+
+    @query
+    def carried(self, connection: Connection, session_id: str) -> str | None:
+        """The summaries of former sessions in its prompt, if any."""
+        return CARRIED.value(connection, session_id=session_id)
+
+    @transaction
+    def carry(self, connection: Connection, session_id: str, text: str) -> None:
+        """Fixes the summaries of former sessions in its prompt, for as long as it lives: what was fixed first
+        stays."""
+        CARRY.run(connection, session_id=session_id, text=text)
+
+    @query
+    def instructions(self, connection: Connection, session_id: str, digest: str | None = None) -> str | None:
+        """Those of the client application that are in force, if any, or those of that digest."""
+        if digest is not None:
+            return OF_DIGEST.value(connection, session_id=session_id, digest=digest)
+        return TEXT.value(connection, session_id=session_id)
+
+    @query
+    def unsized(self, connection: Connection, most: int) -> list[str]:
+        """Sessions that are not counted yet: versions before made them."""
+        return [row[0] for row in UNSIZED.all(connection, most=most)]
+
+    @transaction
+    def set_prompt_memories(self, connection: Connection, session_id: str, memories: PromptMemories) -> None:
+        """Fixes the memories in a session's prompt, until others are given."""
+        stored = as_json(asdict(memories) | {"named": sorted(memories.named)})
+        SET_PROMPT_MEMORIES.run(connection, session_id=session_id, memories=stored)
 
     async def create(
         self,
@@ -146,18 +114,20 @@ class SqlSessions(SqlTranscripts):
         is_temporary: bool = False,
         quota: int | None = None,
     ) -> SessionRow:
-        """Creates a session and indexes its title. Raises errors.Conflict when the id is taken,
-        errors.SessionsFull beyond the `quota`."""
+        """With `instructions` for its first turn. Raises errors.Conflict when the id is taken, by whomever;
+        errors.SessionsFull: all sessions of the owner would count more than the `quota`."""
         row = SessionRow(session_id, owner, title, at, at, 0, project_id, role_id)
         row = replace(row, title_by="user" if title else None, is_temporary=is_temporary)
-        words = await asyncio.to_thread(self._index.words, title) if title else None
+        words = await asyncio.to_thread(self._search.words, title) if title else None
 
         def work(connection: Connection) -> SessionRow:
-            create_session(connection, row, quota)
+            if TAKEN.one(connection, session_id=session_id) is not None:
+                raise SessionIdTaken(session_id)
+            add_session(connection, row, quota=quota)
             if instructions:
                 begin_with(connection, session_id, instructions)
             if words is not None:
-                self._index.put_title(connection, session_id, owner, words)
+                self._search.put_title(connection, session_id, owner, words)
             return row
 
         return await self.database.write(work)
@@ -176,12 +146,23 @@ class SqlSessions(SqlTranscripts):
         retention: SessionDays | None = None,
         instructions: str | None = None,
     ) -> SessionRow:
-        """Changes what is not None and returns the session as it is then. Raises as the protocol says."""
+        """Changes a session for its owner, all of it or nothing; None: that stays. It is moved into another
+        project ("": into none), where it is private, and then shared with the members, or with nobody. Where
+        it is shared from now on, its prompt forgets the memories and summaries that it had from its owner.
+        `retention` is in place of the days it had, `instructions` are those of its active branch from the
+        next turn on ("": none).
+
+        Raises:
+            errors.NotFound: (session_not_found); (project_not_found) they may not write in that project.
+            errors.Conflict: (session_in_no_project) to be shared, it has to be in a project;
+                (session_is_temporary) a temporary one is shared with nobody.
+            errors.TurnInProgress: a turn runs or waits, with what its owner alone may see.
+        """
         values: dict[str, Any] = {"title": title, "title_by": "user"} if title is not None else {}
         for name, wanted in (("pinned_at", pinned), ("archived_at", archived)):
             if wanted is not None:
                 values[name] = at if wanted else None
-        words = await asyncio.to_thread(self._index.words, title) if title is not None else None
+        words = await asyncio.to_thread(self._search.words, title) if title is not None else None
 
         def work(connection: Connection) -> SessionRow:
             former = session_of(connection, session_id, owner).title
@@ -196,21 +177,21 @@ class SqlSessions(SqlTranscripts):
             if values:
                 connection.execute(update(sessions).where(sessions.c.id == session_id).values(values))
             if words is not None:
-                self._index.put_title(connection, session_id, owner, words)
+                self._search.put_title(connection, session_id, owner, words)
             return session_of(connection, session_id, owner)
 
         return await self.database.write(work, over=SessionLock(session_id))
 
     async def entitle(self, session_id: str, title: str, *, instead_of: str) -> bool:
-        """Replaces the title made of the first message, `instead_of`; False when it has another one by
-        now."""
-        words = await asyncio.to_thread(self._index.words, title)
+        """Gives a session the title that a model made in place of the beginning of its first message. False,
+        and nothing done, when it has another title by now, or the same from a person."""
+        words = await asyncio.to_thread(self._search.words, title)
 
         def work(connection: Connection) -> bool:
             if not ENTITLE.run(connection, session_id=session_id, title=title, former=instead_of).rowcount:
                 return False
             owner = OWNER_OF.value(connection, session_id=session_id)
-            self._index.put_title(connection, session_id, owner, words)
+            self._search.put_title(connection, session_id, owner, words)
             return True
 
         return await self.database.write(work)
@@ -218,15 +199,35 @@ class SqlSessions(SqlTranscripts):
     async def delete(
         self, session_id: str, owner: str, *, only_if: tuple[int, int | None] | None = None
     ) -> Sequence[str]:
-        """Removes the session, its rows in slices afterwards; returns blobs that may be orphans. Raises
-        errors.NotFound, errors.TurnInProgress and errors.Conflict."""
-        return await self.database.write(
-            lambda connection: delete_session(connection, session_id, owner, self._purges, only_if),
-            committed=self._purges.begun,
-        )
+        """Removes the session with all that belongs to it, also the artifacts that were made in it and that
+        no other session uses. Nothing of it can be found from then on; the rows of a long one go in slices
+        (see `Purges`), and its id may be created again after the last: until then that is refused with
+        errors.Conflict (session_being_removed). Returns blobs that may be orphans since (see `Orphans`): of
+        its archives all, of artifacts those of the first slice.
+
+        Raises:
+            errors.NotFound; errors.TurnInProgress while a turn is running or waiting; errors.Conflict:
+            (legal_hold) it or its owner is held; (session_changed) `updated_at` and `delete_days` are not
+            those of `only_if`.
+        """
+
+        def work(connection: Connection) -> Sequence[str]:
+            session = session_of(connection, session_id, owner)
+            check_not_held(connection, owner, session_id)
+            if only_if is not None and (session.updated_at, session.delete_days) != only_if:
+                raise Conflict(f"Session {session_id} was used or changed meanwhile.", code="session_changed")
+            check_is_idle(connection, session_id, session.head, "cancel it first")
+            archived = suspect_archives(connection, session_id, now_ms())
+            give_back(connection, session_id, owner)
+            REMOVE.run(connection, session_id=session_id)
+            send(connection, Signal("gone", session_id))
+            return [*archived, *self._purges.begin(connection, session_id).blobs]
+
+        return await self.database.write(work, committed=self._purges.begun)
 
     async def forget_memory(self, owner: str, memory_id: str) -> None:
-        """Removes the memory's text from prompts and recall records of the owner's sessions."""
+        """Removes a memory's text from the owner's sessions: from prompts that contain it, where its digest
+        becomes void, and from the messages that record its recall. Events and archives stay as they are."""
         places = await self.database.read(lambda connection: places_of(connection, owner, memory_id))
         if any(places):
             await self.database.write(lambda connection: forget(connection, memory_id, places))
@@ -245,14 +246,17 @@ class SqlSessions(SqlTranscripts):
         temporary: bool = False,
         whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """The owner's sessions, or also those of others that `whose` names, newest first, at most `limit`,
-        strictly before the pair `before`; with `query` those that have all its words in one turn or in the
-        title."""
+        """Those that `whose` names, with `temporary` also such; `whose` None: the owner's, and of a project
+        all that they see. Newest first by the time that `order` names and the id, strictly before that pair.
+        Only those that are `pinned`, or `archived`, or are not, unless that is None. With `query` only
+        sessions that have all its words in one turn or in the title: English and Chinese, in any inflection
+        or script. One without words finds nothing; a turn is found a moment after its end (see
+        `Search`)."""
 
         def page(connection: Connection) -> list[SessionRow]:
             found = None
             if query is not None:
-                found = self._index.found(owners_in(connection, owner, project_id, whose), query)
+                found = self._search.found(owners_in(connection, owner, project_id, whose), query)
                 if found is None:
                     return []
             return newest(

@@ -27,8 +27,8 @@ MAX_PAGE, PAGE_SIZE = 16, 131_072
 """Messages of one page of a history, and characters from which on the next page has fewer."""
 
 
-class SqlTranscripts(Store):
-    """The `Transcripts` protocol. `archived` reads what was moved to archives."""
+class Transcripts(Store):
+    """The messages of sessions, and the model's view of them. `archived` reads what was moved to archives."""
 
     branch = reads(branch_of)
     _is_there = reads(is_there, snapshot=False)
@@ -40,8 +40,13 @@ class SqlTranscripts(Store):
     async def messages(
         self, session_id: str, *, after: int = 0, until: int | None = None, branch: Branch | None = None
     ) -> Sequence[StoredMessage]:
-        """Messages with position > `after` and <= `until`, in order; none of a session that is gone. Raises
-        errors.ArchiveDamaged."""
+        """All messages in order, those with position > `after` (and <= `until`), archived ones too; of a
+        `branch` its own. Nothing ever changes or removes one while the session is there;
+        none of a session that is gone.
+
+        Raises:
+            errors.ArchiveDamaged: an archive that holds some of them is missing or not what was written.
+        """
         if branch is not None:
             ranges = branch.within(after, LAST if until is None else until)
             parts = [await self.messages(session_id, after=first, until=last) for first, last in ranges]
@@ -57,8 +62,8 @@ class SqlTranscripts(Store):
             raise
 
     async def history(self, session_id: str, *, whole: bool = False) -> History:
-        """The model's view of the session; with `whole` without its compressions. Raises
-        errors.ArchiveDamaged. It is empty when there is no such session."""
+        """What the model's view of the session is made of; with `whole`, as if nothing were compressed.
+        It is empty when there is no such session. Raises errors.ArchiveDamaged."""
         view = await self.database.read(
             lambda connection: view_of(connection, session_id, whole=whole), snapshot=False
         )
@@ -72,7 +77,8 @@ class SqlTranscripts(Store):
     async def outline(
         self, session_id: str, owner: str, *, whole: bool = False, branch: int | None = None
     ) -> Outline:
-        """The session, its open turn and the ranges of its history in a branch. Raises errors.NotFound."""
+        """The session, its running turn and what its history is made of, in that branch or (None) the active
+        one, all as of one moment. Raises errors.NotFound (session_not_found, branch_not_found)."""
 
         def work(connection: Connection) -> Outline:
             session = session_of(connection, session_id, owner)
@@ -83,8 +89,13 @@ class SqlTranscripts(Store):
         return await self.database.read(work)
 
     async def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
-        """The messages of the outline, a page at a time. Raises errors.NotFound and errors.ArchiveDamaged.
-        How many messages a page has follows from the size of the one before."""
+        """The messages of its history, in order, a few at a time: however long it is, a page is about as
+        large as the largest message.
+
+        Raises:
+            errors.NotFound: the session was deleted meanwhile.
+            errors.ArchiveDamaged.
+        """
         count, session_id = 1, outline.session.id
         for after, until in outline.ranges:
             at = after

@@ -1,16 +1,15 @@
-"""What storage owes about turns: which may run, and which replica holds their lease."""
+"""Turns: rows, what is needed to accept one, and what they used. The class is in store.py."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from gateway.events.lifecycle import Outcome
 from gateway.events.session_changes import Feedback
 from gateway.messages import UNCHANGED, Attached, Sampling, ToolSpec, Usage
 from gateway.storage.limits import Charge, Standing
 from gateway.storage.messages import History
-from gateway.storage.replica_signals import Signal
 from gateway.thinking_in_text import without_thinking
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "awaiting_tool_result", "done"]
@@ -225,150 +224,3 @@ def title_from_message(text: str, files: Sequence[Attached] = ()) -> str | None:
     said = without_thinking(text[:_TITLE_FROM]).strip() or text.strip()
     title = said.partition("\n")[0].strip() or (files[0].name if files else "")
     return title[:TITLE_LENGTH] or None
-
-
-class TurnQueue(Protocol):
-    """How turns are accepted, wait for each other and are stopped. At most one turn of a session is running
-    at any time."""
-
-    async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
-        """Stores the turn as running, or as accepted (waiting) when another runs and on_conflict is queue or
-        interrupt.
-
-        Raises:
-            errors.NotFound: no such session (or another owner's, who does not let the sender write in it) and
-                create_session is false; or no such parent.
-            errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
-            errors.QueueFull: `max_queued` turns wait already.
-            errors.LimitReached: one of its charges is more than its limit has left.
-            errors.Conflict: the client_message_id was used with another message, other attachments (by their
-                names and sizes) or by another sender; the session is in another project or role than is
-                given; or create_session and the id belongs to another owner; (no_branch_point) nothing can
-                follow the parent: it never began, or waits; (too_many_branches).
-        """
-        ...
-
-    async def claim_next(self, session_id: str) -> Accepted | None:
-        """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes
-        first. None when nothing waits or one runs."""
-        ...
-
-    async def request_cancel(self, turn_id: str) -> None:
-        """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
-        it gets its end: `EventLog.close_waiting` ends it at once."""
-        ...
-
-    async def notify(self, signal: Signal) -> None:
-        """Sends a signal to the processes that it is for, and changes nothing."""
-        ...
-
-    async def count_waiting(self) -> int:
-        """How many turns, of all sessions, wait for those before them."""
-        ...
-
-    async def cancelled_waiting(self) -> Sequence[TurnRow]:
-        """The turns that wait though they shall stop: a former version left them so."""
-        ...
-
-
-class TurnRecords(Protocol):
-    """What is known of turns, running or over."""
-
-    async def get(self, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
-        """A turn in that session of `owner`, or (None) in any session of theirs, or one that they sent
-        elsewhere. Raises errors.NotFound (code turn_not_found)."""
-        ...
-
-    async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
-        """The turn that this message of the owner's started; None before it did."""
-        ...
-
-    async def marked(self, owner: str, mark: str) -> Sequence[TurnRow]:
-        """The owner's turns with that mark in sessions of their own, the newest first, at most some."""
-        ...
-
-    async def of_owner(
-        self, owner: str, state: TurnState | None, *, limit: int, before: tuple[int, str] | None
-    ) -> Sequence[TurnRow]:
-        """The turns that a user sent, in all sessions that they may still read, those that were accepted last
-        in front; `state` None: in any. `before` are `created_at` and id of the last one of the page
-        before."""
-        ...
-
-    async def unfinished(self, owner: str, limit: int) -> Sequence[TurnRow]:
-        """The turns of a user that run or wait, in whatever session."""
-        ...
-
-    async def stopping(self, session_id: str) -> Sequence[TurnRow]:
-        """The turns in a session that others than its owner sent and that are to stop, in their order."""
-        ...
-
-    async def of_others(self, session_id: str, user_id: str) -> frozenset[str]:
-        """The turns in a session that others than this user sent."""
-        ...
-
-    async def brought(self, session_id: str) -> frozenset[str]:
-        """The turns in a session that did not run here: a client or a file brought them along."""
-        ...
-
-    async def open_turn(self, session_id: str) -> TurnRow | None:
-        """The running turn of a session, also one that is suspended."""
-        ...
-
-    async def model(self, session_id: str) -> str | None:
-        """The model of the session's newest turn; None before the first."""
-        ...
-
-    async def client_tools(self, session_id: str, digest: str) -> Sequence[ToolSpec]:
-        """The tools of a turn's client, by what its row has for them."""
-        ...
-
-    async def usage(self, owner: str, since: int) -> Sequence[ModelUsage]:
-        """What the owner's turns used that were accepted since then and are over, by model. Seeded
-        and imported ones ran elsewhere and are not counted."""
-        ...
-
-    async def used_when(self, owner: str, first: int, last: int) -> Sequence[UsedWhen]:
-        """The same of turns that were accepted from `first` to `last`, by the time and the model. Raises
-        errors.SearchTooLong."""
-        ...
-
-    async def used_in(self, owner: str, first: int, last: int, most: int) -> Sequence[UsedIn]:
-        """The same by the session: those at most that cost most, and then used the most tokens. Raises
-        errors.SearchTooLong."""
-        ...
-
-    async def used_by(self, owners: Sequence[str], first: int, last: int) -> Mapping[str, UsedTurns]:
-        """The same by the owner, of those who have turns. Raises errors.SearchTooLong."""
-        ...
-
-    async def first_used(self, owner: str) -> int | None:
-        """When the owner's first turn was accepted that is still there."""
-        ...
-
-
-class TurnOwnership(Protocol):
-    """Who writes a running turn."""
-
-    async def owned(self) -> Sequence[OwnedTurn]:
-        """The turns that run and are not suspended: each must have a lease holder that is alive."""
-        ...
-
-    async def is_owned(self, turn: OwnedTurn) -> bool:
-        """Whether the turn still has that epoch."""
-        ...
-
-    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
-        """Gives a running turn that is this replica's, or has no lease holder, a new epoch: appends under
-        the former one are refused from then on. `recovered`: its writer was lost, which is counted. None when
-        the turn is over, suspended or another replica's (see `Replicas.beat`)."""
-        ...
-
-    async def skip_to(self, turn: OwnedTurn, head: int) -> bool:
-        """Moves the session's head on to a number that had been used, as readers know, and is gone: with a
-        server that failed over to one which did not have it. False: the turn has another epoch."""
-        ...
-
-
-class Turns(TurnQueue, TurnRecords, TurnOwnership, Protocol):
-    """Turns, and which replica holds their lease."""

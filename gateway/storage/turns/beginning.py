@@ -87,7 +87,20 @@ SIZE = Prepared(
 
 
 def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) -> Accepted:
-    """A session without a title takes it from the first line of the message."""
+    """Stores the turn as running, or as accepted (waiting) when another runs and on_conflict is queue or
+    interrupt. A session without a title takes it from the first line of the message.
+
+    Raises:
+        errors.NotFound: no such session (or another owner's, who does not let the sender write in it) and
+            create_session is false; or no such parent.
+        errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
+        errors.QueueFull: `max_queued` turns wait already.
+        errors.LimitReached: one of its charges is more than its limit has left.
+        errors.Conflict: the client_message_id was used with another message, other attachments (by their
+            names and sizes) or by another sender; the session is in another project or role than is
+            given; or create_session and the id belongs to another owner; (no_branch_point) nothing can
+            follow the parent: it never began, or waits; (too_many_branches).
+    """
     session = enter_session(connection, new)
     running, waiting = session.open_turn, session.waiting
     if new.client_message_id is not None:
@@ -176,6 +189,8 @@ def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
 
 
 def claim_next(connection: Connection, replica: str, session_id: str) -> Accepted | None:
+    """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes
+    first. None when nothing waits or one runs."""
     state = STATE.one(connection, session_id=session_id)
     if state is None:
         return None
@@ -205,6 +220,9 @@ def claim_next(connection: Connection, replica: str, session_id: str) -> Accepte
 
 
 def take_over(connection: Connection, replica: str, turn_id: str, *, recovered: bool) -> Accepted | None:
+    """Gives a running turn that is this replica's, or has no lease holder, a new epoch: appends under
+    the former one are refused from then on. `recovered`: its writer was lost, which is counted. None when
+    the turn is over, suspended or another replica's (see `Replicas.beat`)."""
     found = SESSION_OF.one(connection, turn_id=turn_id)
     if found is None or not fence.take_turn(connection, found[0], turn_id, replica):
         return None

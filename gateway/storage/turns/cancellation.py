@@ -11,5 +11,7 @@ CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(ca
 
 
 def request_cancel(connection: Connection, turn_id: str) -> None:
+    """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
+    it gets its end: `EventLog.close_waiting` ends it at once."""
     if CANCEL.run(connection, turn_id=turn_id).rowcount:
         send(connection, Signal("cancel", turn_id))

@@ -32,5 +32,6 @@ def add_tools(connection: Connection, session_id: str, tools: Sequence[ToolSpec]
 
 
 def tools_of(connection: Connection, session_id: str, digest: str) -> Sequence[ToolSpec]:
+    """The tools of a turn's client, by what its row has for them."""
     text = SPECS.value(connection, session_id=session_id, digest=digest)
     return [ToolSpec(**spec) for spec in orjson.loads(text)] if text is not None else []

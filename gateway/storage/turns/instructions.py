@@ -54,9 +54,3 @@ def put_in_force(connection: Connection, session_id: str, digest: str | None) ->
 
 def digest_in_force(connection: Connection, session_id: str) -> str | None:
     return DIGEST.value(connection, session_id=session_id)
-
-
-def text_of(connection: Connection, session_id: str, digest: str | None = None) -> str | None:
-    if digest is not None:
-        return OF_DIGEST.value(connection, session_id=session_id, digest=digest)
-    return TEXT.value(connection, session_id=session_id)

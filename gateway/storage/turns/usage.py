@@ -57,6 +57,8 @@ _QUARTER = turns.c.created_at // literal_column(str(QUARTER), BigInteger)
 
 
 def usage_since(connection: Connection, owner: str, since: int) -> Sequence[ModelUsage]:
+    """What the owner's turns used that were accepted since then and are over, by model. Seeded
+    and imported ones ran elsewhere and are not counted."""
     tokens = [func.coalesce(func.sum(_USED[name].as_integer()), 0) for name in Usage.model_fields]
     sums = select(turns.c.model, func.count(), func.sum(turns.c.cost), _UNPRICED, *tokens)
     counted = sums.where(turns.c.owner == owner, turns.c.created_at >= since, _RAN)
@@ -75,6 +77,8 @@ def usage_since(connection: Connection, owner: str, since: int) -> Sequence[Mode
 
 
 def used_when(connection: Connection, owner: str, first: int, last: int) -> Sequence[UsedWhen]:
+    """The same of turns that were accepted from `first` to `last`, by the time and the model. Raises
+    errors.SearchTooLong."""
     by = (_QUARTER, turns.c.model)
     wanted = select(*by, *_SUMS).where(turns.c.owner == owner, _IN_TIME, _RAN)
     found = connection.execute(wanted.group_by(*by).order_by(*by), {"first": first, "last": last})
@@ -82,6 +86,8 @@ def used_when(connection: Connection, owner: str, first: int, last: int) -> Sequ
 
 
 def used_in(connection: Connection, owner: str, first: int, last: int, most: int) -> Sequence[UsedIn]:
+    """The same by the session: those at most that cost most, and then used the most tokens. Raises
+    errors.SearchTooLong."""
     read, written, cost = _SUMS[1], _SUMS[2], _SUMS[3]
     wanted = select(turns.c.session_id, *_SUMS).where(turns.c.owner == owner, _IN_TIME, _RAN)
     ordered = wanted.group_by(turns.c.session_id).order_by(
@@ -96,6 +102,7 @@ def used_in(connection: Connection, owner: str, first: int, last: int, most: int
 
 
 def used_by(connection: Connection, owners: Sequence[str], first: int, last: int) -> Mapping[str, UsedTurns]:
+    """The same by the owner, of those who have turns. Raises errors.SearchTooLong."""
     wanted = select(turns.c.owner, *_SUMS).where(turns.c.owner.in_(owners), _IN_TIME, _RAN)
     found = connection.execute(wanted.group_by(turns.c.owner), {"first": first, "last": last})
     return {row[0]: _used(row[1:]) for row in found}
@@ -105,6 +112,7 @@ FIRST = Prepared(select(func.min(turns.c.created_at)).where(turns.c.owner == bin
 
 
 def first_used(connection: Connection, owner: str) -> int | None:
+    """When the owner's first turn was accepted that is still there."""
     return FIRST.value(connection, of=owner)
 
 

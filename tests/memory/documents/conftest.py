@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from gateway.memory.memories import Memories
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 
 
 @pytest.fixture
-async def store(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SqlMemories]:
+async def store(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[MemoryStore]:
     async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
-        yield SqlMemories(database)
+        yield MemoryStore(database)
 
 
 @pytest.fixture
-def memories(store: SqlMemories) -> Memories:
+def memories(store: MemoryStore) -> Memories:
     return Memories(store, most=100)
 
 

@@ -19,7 +19,7 @@ from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import NewMemory, make
 from gateway.storage.memories import AllScopes, Filter, Indexed, MemoryRow, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from tests.loopback import TIMEOUT
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
 
@@ -30,15 +30,15 @@ RECALLED = Filter(recallable=True)
 BY = Attribution("anna", "she said so")
 
 
-def documents_of(store: SqlMemories, folder: Path) -> Documents:
+def documents_of(store: MemoryStore, folder: Path) -> Documents:
     return Documents(store, folder, settling=0)
 
 
-async def found(store: SqlMemories, viewer: Scope, text: str) -> Sequence[MemoryRow]:
+async def found(store: MemoryStore, viewer: Scope, text: str) -> Sequence[MemoryRow]:
     return [match.row for match in await store.match(viewer, query_tokens(text), RECALLED, limit=10)]
 
 
-async def contents(store: SqlMemories, viewer: Scope, text: str) -> list[str]:
+async def contents(store: MemoryStore, viewer: Scope, text: str) -> list[str]:
     return [row.content for row in await found(store, viewer, text)]
 
 
@@ -52,7 +52,7 @@ async def remember(
     return row
 
 
-async def test_everybody_finds_what_documents_say(store: SqlMemories, folder: Path) -> None:
+async def test_everybody_finds_what_documents_say(store: MemoryStore, folder: Path) -> None:
     """In Chinese of either script and in English, by content and by names; nobody's own list has it."""
     write_json(folder, "a.json", fields(meta={"name": "Logo grid", "description": "Rules for logos."}))
     write_text(folder, "references/颜色.md", "---\nname: 品牌颜色\n---\nThe brand is deep blue.")
@@ -68,7 +68,7 @@ async def test_everybody_finds_what_documents_say(store: SqlMemories, folder: Pa
 
 
 async def test_an_edited_added_or_removed_file_counts_at_the_next_look(
-    store: SqlMemories, folder: Path
+    store: MemoryStore, folder: Path
 ) -> None:
     """A folder that is gone leaves nothing; an id stays while the content changes."""
     documents = documents_of(store, folder)
@@ -89,7 +89,7 @@ async def test_an_edited_added_or_removed_file_counts_at_the_next_look(
 
 
 async def test_a_running_gateway_looks_by_itself(
-    store: SqlMemories, folder: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also after a look at which the store failed, which is logged."""
     monkeypatch.setattr(polling, "POLL", 0.001)
@@ -114,7 +114,7 @@ async def test_a_running_gateway_looks_by_itself(
     assert {line["event"] for line in lines} == {"document_warning", "documents_not_refreshed"}
 
 
-async def test_a_bad_file_is_told_once_and_keeps_what_it_said(store: SqlMemories, folder: Path) -> None:
+async def test_a_bad_file_is_told_once_and_keeps_what_it_said(store: MemoryStore, folder: Path) -> None:
     """One line of the log, a warning as long as it is bad, and what it said last is still found."""
     name = file_name(document().key)
     path = write_json(folder, name, fields())
@@ -133,7 +133,7 @@ async def test_a_bad_file_is_told_once_and_keeps_what_it_said(store: SqlMemories
     ]
 
 
-async def test_nothing_is_stored_when_nothing_changed(store: SqlMemories, folder: Path) -> None:
+async def test_nothing_is_stored_when_nothing_changed(store: MemoryStore, folder: Path) -> None:
     """Looking costs the store nothing, so that what others hold of it stays good."""
     write_json(folder, "a.json", fields())
     documents = documents_of(store, folder)
@@ -150,7 +150,7 @@ async def test_nothing_is_stored_when_nothing_changed(store: SqlMemories, folder
     ("at", "wins"), [(NOON - 1, "文件说网格"), (NOON, "文件说网格"), (NOON + 1, "记忆说网格")]
 )
 async def test_of_a_document_and_a_memory_the_newer_counts(
-    store: SqlMemories, memories: Memories, folder: Path, at: int, wins: str
+    store: MemoryStore, memories: Memories, folder: Path, at: int, wins: str
 ) -> None:
     """With the same skill, type and reference; a tie goes to the file. What one user remembers does not hide
     the document from another."""
@@ -165,7 +165,7 @@ async def test_of_a_document_and_a_memory_the_newer_counts(
 
 
 async def test_documents_and_memories_on_other_subjects_are_recalled_together(
-    store: SqlMemories, memories: Memories, folder: Path
+    store: MemoryStore, memories: Memories, folder: Path
 ) -> None:
     """Another reference is another subject."""
     write_json(folder, "a.json", fields("文件说网格"))
@@ -175,7 +175,7 @@ async def test_documents_and_memories_on_other_subjects_are_recalled_together(
     assert set(await contents(store, ANNA, "网格")) == {"文件说网格", "记忆说网格"}
 
 
-async def test_two_documents_may_say_the_same(store: SqlMemories, folder: Path) -> None:
+async def test_two_documents_may_say_the_same(store: MemoryStore, folder: Path) -> None:
     """Files are what decides, whatever they say."""
     write_json(folder, "a.json", fields("网格", skill="a"))
     write_json(folder, "b.json", fields("网格", skill="b"))
@@ -186,7 +186,7 @@ async def test_two_documents_may_say_the_same(store: SqlMemories, folder: Path) 
 
 
 @pytest.mark.parametrize("kind", ["json", "markdown"])
-async def test_a_deprecated_document_can_be_restored(store: SqlMemories, folder: Path, kind: str) -> None:
+async def test_a_deprecated_document_can_be_restored(store: MemoryStore, folder: Path, kind: str) -> None:
     """It is not recalled meanwhile, its file is kept byte for byte, and it comes back where it was."""
     if kind == "json":
         path = write_json(folder, file_name(document().key), fields())
@@ -216,7 +216,7 @@ async def test_a_deprecated_document_can_be_restored(store: SqlMemories, folder:
 
 
 async def test_deprecating_never_overwrites_what_was_deprecated_before(
-    store: SqlMemories, folder: Path
+    store: MemoryStore, folder: Path
 ) -> None:
     """Each is kept under a number, the last one is restored first, and none over a file in use."""
     name = file_name(document().key)
@@ -239,7 +239,7 @@ async def test_deprecating_never_overwrites_what_was_deprecated_before(
 
 @pytest.mark.parametrize("way", ["deprecate", "restore"])
 async def test_a_move_that_was_killed_half_way_is_completed_by_the_next(
-    store: SqlMemories, folder: Path, way: str
+    store: MemoryStore, folder: Path, way: str
 ) -> None:
     """Nothing empty takes the place of a file, which may have both its names meanwhile."""
     name = file_name(document().key)
@@ -267,7 +267,7 @@ async def test_a_move_that_was_killed_half_way_is_completed_by_the_next(
     assert (last.read_bytes(), first.exists()) == (content, False)
 
 
-async def test_files_are_moved_where_there_are_no_links(store: SqlMemories, folder: Path) -> None:
+async def test_files_are_moved_where_there_are_no_links(store: MemoryStore, folder: Path) -> None:
     """And still not over another one."""
     name = file_name(document().key)
     content = write_json(folder, name, fields()).read_bytes()
@@ -286,7 +286,7 @@ async def test_files_are_moved_where_there_are_no_links(store: SqlMemories, fold
     assert (folder / ".deprecated" / name).read_text() == "another"
 
 
-async def test_what_is_not_there_is_not_found(store: SqlMemories, folder: Path) -> None:
+async def test_what_is_not_there_is_not_found(store: MemoryStore, folder: Path) -> None:
     """Whatever is to be done with it; an id is never a path."""
     write_json(folder, "a.json", fields(id="here"))
     documents = documents_of(store, folder)
@@ -300,7 +300,7 @@ async def test_what_is_not_there_is_not_found(store: SqlMemories, folder: Path) 
             await documents.update(document_id, "x")
 
 
-async def test_nothing_is_moved_through_a_link(store: SqlMemories, folder: Path) -> None:
+async def test_nothing_is_moved_through_a_link(store: MemoryStore, folder: Path) -> None:
     """A link in the place of .deprecated would take files out of the folder."""
     path = write_json(folder, "a.json", fields(id="here"))
     (folder.parent / "outside").mkdir()
@@ -313,7 +313,7 @@ async def test_nothing_is_moved_through_a_link(store: SqlMemories, folder: Path)
     assert list((folder.parent / "outside").iterdir()) == []
 
 
-async def test_a_document_is_written_anew_as_a_whole(store: SqlMemories, folder: Path) -> None:
+async def test_a_document_is_written_anew_as_a_whole(store: MemoryStore, folder: Path) -> None:
     """With what was said beside its content, dated now, under its id; no other file is left."""
     path = write_json(folder, file_name(document().key), fields(meta={"name": "网格"}, snippet="旧"))
     documents = documents_of(store, folder)
@@ -330,7 +330,7 @@ async def test_a_document_is_written_anew_as_a_whole(store: SqlMemories, folder:
 
 
 async def test_a_bad_update_changes_nothing(
-    store: SqlMemories, folder: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither an empty content nor a disk that fails half-way, nor one of a Markdown file."""
     path = write_json(folder, file_name(document().key), fields())
@@ -354,7 +354,7 @@ async def test_a_bad_update_changes_nothing(
     assert set(folder.iterdir()) == {path, folder / "references"}
 
 
-async def test_two_processes_deprecating_at_once_move_a_file_once(store: SqlMemories, folder: Path) -> None:
+async def test_two_processes_deprecating_at_once_move_a_file_once(store: MemoryStore, folder: Path) -> None:
     """One of them does it, the other gets a conflict."""
     write_json(folder, "a.json", fields(id="here"))
     results = await asyncio.gather(
@@ -371,7 +371,7 @@ async def test_two_processes_deprecating_at_once_move_a_file_once(store: SqlMemo
 
 
 async def test_what_somebody_else_took_out_is_put_back(
-    store: SqlMemories, folder: Path, tmp_path: Path
+    store: MemoryStore, folder: Path, tmp_path: Path
 ) -> None:
     """Another process that stored what another folder says is corrected at the next look."""
     documents = documents_of(store, folder)
@@ -389,7 +389,7 @@ async def test_what_somebody_else_took_out_is_put_back(
         assert await contents(store, ANNA, "crooked") == []
 
 
-async def test_whoever_has_no_store_changes_files_alone(store: SqlMemories, folder: Path) -> None:
+async def test_whoever_has_no_store_changes_files_alone(store: MemoryStore, folder: Path) -> None:
     """As the commands do: the gateway, which looks at its own folder, decides what is recalled."""
     gateway, command = documents_of(store, folder), Documents(None, folder, settling=0)
     write_json(folder, "a.json", fields("用网格排版", id="grid"))
@@ -401,7 +401,7 @@ async def test_whoever_has_no_store_changes_files_alone(store: SqlMemories, fold
     assert await contents(store, ANNA, "网格") == []
 
 
-async def test_deprecated_files_go_when_their_time_is_over(store: SqlMemories, folder: Path) -> None:
+async def test_deprecated_files_go_when_their_time_is_over(store: MemoryStore, folder: Path) -> None:
     """It counts from when a file was put there; without a setting they stay."""
     name = file_name(document().key)
     write_json(folder, name, fields())
@@ -419,7 +419,7 @@ async def test_deprecated_files_go_when_their_time_is_over(store: SqlMemories, f
     assert [(each["event"], each["file"]) for each in logs] == [("document_removed", f".deprecated/{name}")]
 
 
-async def test_a_skills_own_file_is_recalled_and_not_deprecated(store: SqlMemories, folder: Path) -> None:
+async def test_a_skills_own_file_is_recalled_and_not_deprecated(store: MemoryStore, folder: Path) -> None:
     """It belongs to the skill, where it can be taken away."""
     skill = folder.parent / "refund"
     path = write_text(skill, "references/limits.md", "# Limits\n\nAbove 500 euros ask Mei.")
@@ -434,7 +434,7 @@ async def test_a_skills_own_file_is_recalled_and_not_deprecated(store: SqlMemori
     assert path.exists()
 
 
-async def test_a_folder_full_of_files_of_every_kind_answers(store: SqlMemories, folder: Path) -> None:
+async def test_a_folder_full_of_files_of_every_kind_answers(store: MemoryStore, folder: Path) -> None:
     """2,000 of them, one more, large ones and links out of it: what can be used is found, of long ones the
     passage, what cannot is a warning, and nothing is stored a second time."""
     for number in range(1_998):

@@ -18,7 +18,7 @@ from gateway.memory.documents.migration import MigratedFile, migrate, modern
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Filter, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from tests.memory.documents.filing import NOON, document, fields, write_json
 
 ANNA, BEN = Scope("anna"), Scope("ben")
@@ -101,7 +101,7 @@ async def test_the_newer_wins_in_both_directions(memories: Memories, folder: Pat
 
 
 @pytest.mark.anyio
-async def test_what_cannot_be_exchanged_is_told(memories: Memories, store: SqlMemories, folder: Path) -> None:
+async def test_what_cannot_be_exchanged_is_told(memories: Memories, store: MemoryStore, folder: Path) -> None:
     """Each file with its reason, and the others go on; a full store too."""
     write_json(folder, "a.json", fields("字" * 9_000, skill="a"))
     write_json(folder, "b.json", "{")
@@ -127,7 +127,7 @@ async def test_what_cannot_be_exchanged_is_told(memories: Memories, store: SqlMe
 
 @pytest.mark.anyio
 async def test_documents_are_no_memories_to_export(
-    memories: Memories, store: SqlMemories, folder: Path, tmp_path: Path
+    memories: Memories, store: MemoryStore, folder: Path, tmp_path: Path
 ) -> None:
     """Nor is what is frozen, deleted or in quarantine."""
     write_json(folder, "a.json", fields())

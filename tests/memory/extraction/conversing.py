@@ -18,7 +18,7 @@ from gateway.messages import Message
 from gateway.model.side_calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.turn.memory_write_queue import WriteSource
 from tests.history.scripted import Scripted, ScriptedModel, stored
@@ -91,7 +91,7 @@ class Learner:
 @asynccontextmanager
 async def open_learner(folder: Path, **settings: Any) -> AsyncGenerator[Learner]:
     async with await SqliteMemoryDatabase.open(folder / "memory.db") as database:
-        store = SqlMemories(database)
+        store = MemoryStore(database)
         read: list[LearningReport] = []
         memories, model = Memories(store, most=settings.pop("most", 1000)), ScriptedModel(offers())
         given = load_settings(**settings)

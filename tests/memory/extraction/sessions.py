@@ -18,7 +18,8 @@ from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
 from gateway.storage.log import Closing
 from gateway.storage.memories import Filter, Scope
-from gateway.storage.sessions import LearnedSessions, SessionRow
+from gateway.storage.sessions import SessionRow
+from gateway.storage.sessions.learning_progress import LearnedSessions
 from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.wiring import Storage, assemble, open_memory, open_skills, open_storage
 from tests.history.scripted import ScriptedModel, says, user

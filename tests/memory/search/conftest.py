@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.loopback import served
 from tests.memory.search.vector_server import VectorServer
@@ -18,8 +18,8 @@ async def memory_database(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[
 
 
 @pytest.fixture
-def store(memory_database: SqliteMemoryDatabase) -> SqlMemories:
-    return SqlMemories(memory_database)
+def store(memory_database: SqliteMemoryDatabase) -> MemoryStore:
+    return MemoryStore(memory_database)
 
 
 @pytest.fixture

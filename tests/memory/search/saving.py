@@ -8,7 +8,7 @@ from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Change, MemoryRow, Scope
-from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import MemoryStore
 from tests.memory.search.recall_set import KNOWN
 
 ANN = Scope("ann")

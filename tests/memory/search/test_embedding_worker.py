@@ -24,7 +24,7 @@ from gateway.memory.search.vector_index import (
 )
 from gateway.memory.validation import indexed
 from gateway.storage.memories import Vector, Viewer
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
@@ -45,12 +45,12 @@ async def embeddings(server: VectorServer) -> AsyncGenerator[Embeddings]:
     await embeddings.close()
 
 
-async def missing_vectors(store: SqlMemories) -> int:
+async def missing_vectors(store: MemoryStore) -> int:
     return len(await store.missing_vectors(ANN, "m", limit=1000))
 
 
 async def test_each_memory_is_embedded_once(
-    store: SqlMemories, server: VectorServer, embeddings: Embeddings
+    store: MemoryStore, server: VectorServer, embeddings: Embeddings
 ) -> None:
     """In batches; and when there is nothing new, nothing is asked."""
     await put(store, *(made(f"记忆 number {number}") for number in range(150)))
@@ -89,7 +89,7 @@ async def test_two_replicas_pay_for_each_memory_once(
 
 
 async def test_what_was_changed_is_embedded_again(
-    store: SqlMemories, server: VectorServer, embeddings: Embeddings
+    store: MemoryStore, server: VectorServer, embeddings: Embeddings
 ) -> None:
     memory_id = await save(store, "养了一只猫")
     async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
@@ -106,7 +106,7 @@ async def test_what_was_changed_is_embedded_again(
 
 
 async def test_a_failure_is_tried_again(
-    store: SqlMemories, server: VectorServer, embeddings: Embeddings
+    store: MemoryStore, server: VectorServer, embeddings: Embeddings
 ) -> None:
     """As often as need be, and only the log says so."""
     await save(store, "养了一只猫")
@@ -120,7 +120,7 @@ async def test_a_failure_is_tried_again(
 
 
 async def test_one_that_is_refused_does_not_keep_others_back(
-    store: SqlMemories, server: VectorServer, embeddings: Embeddings
+    store: MemoryStore, server: VectorServer, embeddings: Embeddings
 ) -> None:
     """It is not tried again either, and is still found by words."""
     server.poison = "bad"
@@ -139,7 +139,7 @@ async def test_one_that_is_refused_does_not_keep_others_back(
 
 
 async def test_a_memory_of_many_passages_is_embedded_in_several_requests(
-    store: SqlMemories, server: VectorServer, embeddings: Embeddings
+    store: MemoryStore, server: VectorServer, embeddings: Embeddings
 ) -> None:
     """And stored at once, so that it is never found by some of them only."""
     content = "\n\n".join(f"Page {number}. " + "They walk on. " * 60 for number in range(150))
@@ -163,7 +163,7 @@ def test_a_batch_is_bounded_in_characters() -> None:
     assert len(next_batch([made(str(number)) for number in range(500)])) == BATCH
 
 
-class Counted(SqlMemories):
+class Counted(MemoryStore):
     """A store that counts how often all vectors are read."""
 
     readings = 0
@@ -227,7 +227,7 @@ async def test_what_is_kept_of_vectors_is_bounded(memory_database: SqliteMemoryD
     assert store.readings == 5
 
 
-async def test_vectors_of_another_size_are_a_failure_with_a_name(store: SqlMemories) -> None:
+async def test_vectors_of_another_size_are_a_failure_with_a_name(store: MemoryStore) -> None:
     row = made("one")
     await put(store, row)
     vicinity = VectorIndex(store, "m")

@@ -6,14 +6,14 @@ import pytest
 
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from tests.memory.search.recall_set import ASKED, KNOWN, NO_ANSWER, NOT_BY_WORDS, Asked, by_words, recall
 from tests.memory.search.saving import ANN, put, recall_rows
 
 pytestmark = pytest.mark.anyio
 
 
-async def found(store: SqlMemories) -> Mapping[Asked, Sequence[str]]:
+async def found(store: MemoryStore) -> Mapping[Asked, Sequence[str]]:
     rows = recall_rows()
     await put(store, *rows.values())
     names, searcher = {row.id: name for name, row in rows.items()}, Searcher(store)
@@ -23,7 +23,7 @@ async def found(store: SqlMemories) -> Mapping[Asked, Sequence[str]]:
     }
 
 
-async def test_nearly_everything_is_among_the_first_five(store: SqlMemories) -> None:
+async def test_nearly_everything_is_among_the_first_five(store: MemoryStore) -> None:
     """recall@5 by words is at least 0.95, in every script and for every kind of question at least 0.8."""
     shares = recall(await found(store))
 
@@ -31,7 +31,7 @@ async def test_nearly_everything_is_among_the_first_five(store: SqlMemories) -> 
     assert all(shares[name] >= 0.8 for name in shares if name not in {NOT_BY_WORDS, NO_ANSWER}), shares
 
 
-async def test_most_questions_without_an_answer_find_nothing(store: SqlMemories) -> None:
+async def test_most_questions_without_an_answer_find_nothing(store: MemoryStore) -> None:
     """What merely shares a character or an everyday word with a question is not shown."""
     assert recall(await found(store))[NO_ANSWER] >= 0.7
 

@@ -19,7 +19,7 @@ from gateway.memory.search.query import MemoryQuery, SearchResult
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import indexed
 from gateway.storage.memories import AllScopes, Change, Scope
-from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
@@ -63,7 +63,7 @@ def ids(found: SearchResult) -> list[str]:
 
 
 @pytest.fixture
-async def both(store: SqlMemories, server: VectorServer) -> AsyncGenerator[Searcher]:
+async def both(store: MemoryStore, server: VectorServer) -> AsyncGenerator[Searcher]:
     """A searcher with a working embeddings API, over memories that have their vectors soon."""
     searcher = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     async with embedding(searcher):
@@ -76,13 +76,13 @@ async def both(store: SqlMemories, server: VectorServer) -> AsyncGenerator[Searc
 async def test_any_text_is_a_good_query(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Operators, quotes and control characters of a full text index are nothing but text."""
     async with await SqliteMemoryDatabase.open(tmp_path_factory.getbasetemp() / "any.db") as database:
-        found = await Searcher(SqlMemories(database)).find(ANN, MemoryQuery(text))
+        found = await Searcher(MemoryStore(database)).find(ANN, MemoryQuery(text))
 
     assert not found.degraded
     assert found.omitted == 0
 
 
-async def test_what_looks_like_an_operator_finds_what_has_it_as_a_word(store: SqlMemories) -> None:
+async def test_what_looks_like_an_operator_finds_what_has_it_as_a_word(store: MemoryStore) -> None:
     wanted = await save(store, "The band NEAR and NOT plays at 8")
     await save(store, "Something else entirely")
     searcher = Searcher(store)
@@ -92,7 +92,7 @@ async def test_what_looks_like_an_operator_finds_what_has_it_as_a_word(store: Sq
 
 
 @pytest.mark.parametrize("text", ["", "   ", "？！…", "\0\0", "🙂"])
-async def test_a_text_without_words_finds_nothing(store: SqlMemories, text: str) -> None:
+async def test_a_text_without_words_finds_nothing(store: MemoryStore, text: str) -> None:
     await save(store, "喜欢简约的设计风格 🙂")
 
     found = await Searcher(store).find(ANN, MemoryQuery(text))
@@ -100,14 +100,14 @@ async def test_a_text_without_words_finds_nothing(store: SqlMemories, text: str)
     assert replace(found, duration_ms=0) == SearchResult([], [])
 
 
-async def test_a_megabyte_is_a_good_query(store: SqlMemories) -> None:
+async def test_a_megabyte_is_a_good_query(store: MemoryStore) -> None:
     """What stands at its end is looked for."""
     wanted = await save(store, "讨厌蓝绿色的按钮")
 
     assert ids(await Searcher(store).find(ANN, MemoryQuery("日志 " * 400_000 + "按钮用什么颜色"))) == [wanted]
 
 
-async def test_nobody_finds_what_is_not_theirs_to_see(store: SqlMemories) -> None:
+async def test_nobody_finds_what_is_not_theirs_to_see(store: MemoryStore) -> None:
     """Two users, their roles, projects, sessions and households: each finds exactly what the one rule of
     audiences lets them see."""
     homes = [scope for scope in USERS if isinstance(scope, Scope)]
@@ -130,7 +130,7 @@ async def test_nobody_finds_what_is_not_theirs_to_see(store: SqlMemories) -> Non
             assert seen == {row.id for row in rows if row.user_id == "ann" and row.owner_type != "household"}
 
 
-async def test_types_and_time_are_asked_before_the_ranking(store: SqlMemories) -> None:
+async def test_types_and_time_are_asked_before_the_ranking(store: MemoryStore) -> None:
     """However many better ones of another type or time there are."""
     await put(store, *(made(f"茶 {number}", type="fact") for number in range(80)))
     old = await save(store, "关于喝茶的很长的一段偏好，其中也说到咖啡", type="preference", days=20)
@@ -142,7 +142,7 @@ async def test_types_and_time_are_asked_before_the_ranking(store: SqlMemories) -
     assert ids(await searcher.find(ANN, recent)) == [new]
 
 
-async def test_a_doubtful_memory_comes_last_and_others_not_at_all(store: SqlMemories) -> None:
+async def test_a_doubtful_memory_comes_last_and_others_not_at_all(store: MemoryStore) -> None:
     """Suppressed: behind; frozen, replaced or in quarantine: not recalled."""
     doubtful = await save(store, "咖啡要深烘的", status="suppressed")
     certain = await save(store, "同事也说过一次，他好像更喜欢咖啡而不是茶")
@@ -153,7 +153,7 @@ async def test_a_doubtful_memory_comes_last_and_others_not_at_all(store: SqlMemo
     assert ids(await Searcher(store).find(ANN, MemoryQuery("咖啡"))) == [certain, doubtful]
 
 
-async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> None:
+async def test_forgotten_is_forgotten(store: MemoryStore, both: Searcher) -> None:
     """By words and by meaning."""
     memory_id = await save(store, "家里的猫叫芝麻")
     assert both.embedding
@@ -167,7 +167,7 @@ async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> Non
     assert ids(await both.find(ANN, MemoryQuery("猫"))) == []
 
 
-async def test_the_budget_is_of_tokens(store: SqlMemories) -> None:
+async def test_the_budget_is_of_tokens(store: MemoryStore) -> None:
     """What no longer fits is counted, and named with the reason."""
     for number in range(30):
         await save(store, f"第{number}次讨论预算时的结论是{'甲乙丙丁戊己庚辛'[number % 8]}方案{number * 37}")
@@ -179,7 +179,7 @@ async def test_the_budget_is_of_tokens(store: SqlMemories) -> None:
     assert all(one.score >= other.score for one, other in pairwise(found.hits))
 
 
-async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searcher) -> None:
+async def test_either_way_of_finding_is_enough(store: MemoryStore, both: Searcher) -> None:
     """A memory without a word of the question is found by its meaning, one without its meaning by a word,
     and what both find comes first."""
     by_meaning = await save(store, "家里养了一只猫，叫芝麻")
@@ -204,7 +204,7 @@ async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searche
     assert (number.hits[0].row.id, number.hits[0].lexical_rank) == (by_word, 1)
 
 
-async def test_what_has_to_answer_plainly_is_found_by_its_words(store: SqlMemories, both: Searcher) -> None:
+async def test_what_has_to_answer_plainly_is_found_by_its_words(store: MemoryStore, both: Searcher) -> None:
     """What is nearest by meaning may be far: alone it answers nothing plainly."""
     await save(store, "家里养了一只猫，叫芝麻")
     by_word = await save(store, "宠物医院周三休息")
@@ -218,7 +218,7 @@ async def test_what_has_to_answer_plainly_is_found_by_its_words(store: SqlMemori
 
 @pytest.mark.parametrize("fault", get_args(Fault))
 async def test_whatever_the_api_does_words_still_find(
-    store: SqlMemories, server: VectorServer, fault: Fault
+    store: MemoryStore, server: VectorServer, fault: Fault
 ) -> None:
     """The result is that of a search by words, and says that it is less than it should be."""
     memory_id = await save(store, "喜欢简约的设计风格")
@@ -238,7 +238,7 @@ async def test_whatever_the_api_does_words_still_find(
     assert ids(found) == ids(plain) == [memory_id]
 
 
-async def test_an_api_that_fails_is_not_waited_for_again(store: SqlMemories, server: VectorServer) -> None:
+async def test_an_api_that_fails_is_not_waited_for_again(store: MemoryStore, server: VectorServer) -> None:
     """The next searches do not even ask, and are degraded too."""
     searcher = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     server.fault = "500"
@@ -249,12 +249,12 @@ async def test_an_api_that_fails_is_not_waited_for_again(store: SqlMemories, ser
     assert len(server.asked) == 1
 
 
-async def test_without_an_api_nothing_is_degraded(store: SqlMemories) -> None:
+async def test_without_an_api_nothing_is_degraded(store: MemoryStore) -> None:
     assert not (await Searcher(store).find(ANN, MemoryQuery("风格"))).degraded
     assert Searcher(store).embedding is None
 
 
-async def test_meaning_does_not_reach_what_is_filtered_out(store: SqlMemories, both: Searcher) -> None:
+async def test_meaning_does_not_reach_what_is_filtered_out(store: MemoryStore, both: Searcher) -> None:
     """Types, time and who may see it hold for what is found by meaning."""
     fact = await save(store, "家里的猫怕打雷", type="fact")
     await save(store, "喜欢短毛的猫", type="preference")
@@ -272,7 +272,7 @@ async def test_meaning_does_not_reach_what_is_filtered_out(store: SqlMemories, b
 
 
 async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
-    store: SqlMemories, both: Searcher
+    store: MemoryStore, both: Searcher
 ) -> None:
     """However many there are."""
     await put(store, *(made(f"猫的第{number}件小事", type="event") for number in range(120)))
@@ -288,7 +288,7 @@ async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
 async def test_a_failure_of_the_store_is_not_hidden(tmp_path: Path, server: VectorServer) -> None:
     """An embeddings API that fails is no reason to fail; a database that does is."""
     async with await SqliteMemoryDatabase.open(tmp_path / "closed.db") as database:
-        searcher = Searcher(SqlMemories(database), Embeddings(server.url, "m", timeout=TIMEOUT))
+        searcher = Searcher(MemoryStore(database), Embeddings(server.url, "m", timeout=TIMEOUT))
     with pytest.raises(StorageError):
         await searcher.find(ANN, MemoryQuery("风格"))
     await searcher.close()
@@ -332,7 +332,7 @@ CHINESE_HANDBOOK = "\n\n".join(
     ],
 )
 async def test_the_passage_of_a_long_memory_that_answers_is_found(
-    store: SqlMemories, content: str, question: str, answer: str, heading: str
+    store: MemoryStore, content: str, question: str, answer: str, heading: str
 ) -> None:
     """By its words and its headings, in either language and script, wherever it stands, beside others of the
     same subject."""
@@ -346,7 +346,7 @@ async def test_the_passage_of_a_long_memory_that_answers_is_found(
     assert answer in content[hit.passage.begin : hit.passage.end]
 
 
-async def test_what_a_long_memory_says_no_more_is_not_found(store: SqlMemories) -> None:
+async def test_what_a_long_memory_says_no_more_is_not_found(store: MemoryStore) -> None:
     """Changed, it is found by its new passages alone; erased, by none."""
     row = made(ENGLISH_HANDBOOK)
     await put(store, row)
@@ -363,7 +363,7 @@ async def test_what_a_long_memory_says_no_more_is_not_found(store: SqlMemories) 
 
 
 async def test_the_passage_of_a_long_memory_that_means_it_is_found(
-    store: SqlMemories, server: VectorServer, both: Searcher
+    store: MemoryStore, server: VectorServer, both: Searcher
 ) -> None:
     """Each passage has a vector of its own; what a word points to is the passage with the better place."""
     days = [f"Day {number}: rain. " * 70 for number in range(5)]

@@ -1,4 +1,4 @@
-"""Ranges of sessions that were moved to blobs, in SQL."""
+"""Which ranges of sessions were moved to blobs."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from sqlalchemy import Connection, bindparam, select, union_all
 from gateway.errors import Conflict
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.rows import ARCHIVES
-from gateway.storage.database import Database, Prepared, Store, reads
+from gateway.storage.database import Database, Prepared, Store, query
 from gateway.storage.orphans import statements as orphans
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, session_archives
 from gateway.storage.sessions.busy import check_is_idle
-from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.purges import Purges
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")
 AFTER = Prepared(
@@ -44,12 +44,6 @@ PATHS = Prepared(
 def archives_after(connection: Connection, session_id: str, seq: int = -1) -> Sequence[ArchiveRow]:
     """A session's archives that hold events after `seq`, in order; all of them after -1."""
     return [ARCHIVES.read(row) for row in AFTER.all(connection, session_id=session_id, after=seq)]
-
-
-def add_archive(connection: Connection, row: ArchiveRow, purges: SqlPurges) -> None:
-    check_is_next(connection, row)
-    insert_archive(connection, row)
-    purges.begin(connection, row.session_id)
 
 
 def suspect_archives(connection: Connection, session_id: str, at: int) -> Sequence[str]:
@@ -93,18 +87,32 @@ def _conflict(row: ArchiveRow, why: str) -> Conflict:
     )
 
 
-class SqlArchives(Store):
-    """The `Archives` protocol. `purges` removes the rows of what is archived."""
+class Archives(Store):
+    """Which ranges of sessions were moved to blobs. `purges` removes the rows of what is archived."""
 
-    list = reads(archives_after, snapshot=False)
-
-    def __init__(self, database: Database, purges: SqlPurges) -> None:
+    def __init__(self, database: Database, purges: Purges) -> None:
         super().__init__(database)
         self._purges = purges
 
+    @query
+    def list(self, connection: Connection, session_id: str) -> Sequence[ArchiveRow]:
+        """All of a session's, in order."""
+        return archives_after(connection, session_id)
+
     async def add(self, row: ArchiveRow) -> None:
-        """Adds the range of `row`, whose rows a purge removes. Raises errors.TurnInProgress, Conflict
-        (archive_conflict) and NotFound."""
-        await self.database.write(
-            lambda connection: add_archive(connection, row, self._purges), committed=self._purges.begun
-        )
+        """Adds the range: from then on it is read from its archive, and its rows are removed (see `Purges`).
+
+        Raises:
+            errors.TurnInProgress: a turn is running or waiting.
+            errors.Conflict: (code archive_conflict) the range is not exactly what the tables hold now, or
+                its blobs are no candidates any more (see `Orphans`): writing them took so long that they were
+                swept.
+            errors.NotFound: the session is gone.
+        """
+
+        def work(connection: Connection) -> None:
+            check_is_next(connection, row)
+            insert_archive(connection, row)
+            self._purges.begin(connection, row.session_id)
+
+        await self.database.write(work, committed=self._purges.begun)

@@ -7,12 +7,12 @@ from sqlalchemy import Connection, bindparam, null, select, update
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.database import Prepared
-from gateway.storage.projects import Sharing
-from gateway.storage.projects.stranded_turns import settle
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import branches, heads, project_members, sessions
+from gateway.storage.sessions import Sharing
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.turns import TurnRow
+from gateway.storage.turns.stranded_turns import settle
 
 _ID = sessions.c.id == bindparam("session_id")
 PLACE = Prepared(

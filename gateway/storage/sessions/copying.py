@@ -11,16 +11,16 @@ from gateway.messages import Usage
 from gateway.storage.archives import CompressionRow, SummaryRow
 from gateway.storage.archives.compressions import insert_version, versions
 from gateway.storage.archives.rows import SUMMARIES
-from gateway.storage.archives.statements import insert_archive
+from gateway.storage.archives.store import insert_archive
 from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
 from gateway.storage.archives.summaries import save
-from gateway.storage.artifacts import ArtifactRow, Chunk, statements
+from gateway.storage.artifacts import ArtifactRow, Chunk, store
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import room_of, space_used
 from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.branches.forks import ADD as ADD_BRANCH
 from gateway.storage.branches.forks import put_active
-from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.database import Prepared, Store, query, reads, snapshot, writes
 from gateway.storage.log.feedback import feedback_text
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.refusals import no_session
@@ -108,42 +108,6 @@ ADD_MESSAGE = Prepared(insert(messages).values(_columns(messages)))
 TURN_TAKEN = Prepared(select(turns.c.id).where(turns.c.id == bindparam("turn_id")))
 
 
-def turns_after(
-    connection: Connection, session_id: str, *, after: int, limit: int
-) -> Sequence[tuple[int, TurnCopy]]:
-    rows = TURNS.all(connection, session_id=session_id, after=after, most=limit)
-    return [(number, turn_of(row)) for number, *row in rows]
-
-
-def instructions_after(
-    connection: Connection, session_id: str, *, after: str, limit: int
-) -> Sequence[InstructionsCopy]:
-    rows = INSTRUCTIONS.all(connection, session_id=session_id, after=after, most=limit)
-    return [InstructionsCopy.model_construct(digest=digest, text=text) for digest, text in rows]
-
-
-def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
-    row = SESSION.one(connection, session_id=session_id, owner=owner)
-    if row is None:
-        raise no_session(session_id)
-    session = SessionCopy(**dict(zip(SESSION_FIELDS, row, strict=True)))
-    check_is_idle(connection, session_id, session.head, "wait for its end, or cancel it")
-    summary = SUMMARY.one(connection, session_id=session_id, owner=owner)
-    return Moment(
-        session,
-        [
-            VersionCopy(**{name: getattr(each, name) for name in VERSION_FIELDS})
-            for each in versions(connection, session_id)
-        ],
-        _summary(SUMMARIES.read(summary)) if summary is not None else None,
-        refs_used(connection, session_id),
-        [
-            BranchCopy.model_construct(**dict(zip(BRANCH_FIELDS, row, strict=True)))
-            for row in _branches_of(connection, session.last_position, session_id)
-        ],
-    )
-
-
 def _branches_of(connection: Connection, last: int, session_id: str) -> Iterable[list[Any]]:
     place = BRANCH_FIELDS.index("ranges")
     for row in BRANCHES.all(connection, session_id=session_id, last=last):
@@ -166,6 +130,15 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
 def add(
     connection: Connection, owner: str, incoming: Incoming, quota: int, tenant_quota: int | None = None
 ) -> SessionRow:
+    """Adds all of it, in one transaction. An artifact that the owner has already, with this content, is
+    used as it is.
+
+    Raises:
+        errors.Conflict: the id of the session or of one of its turns is taken, or the reference of an
+            artifact is, for another content; or writing the blobs took so long that they were swept.
+        errors.ArtifactsFull: the owner's artifacts would take more than `quota` bytes, or those of all
+            users of their tenant more than `tenant_quota`. In all cases nothing was added.
+    """
     session, versions, summary, _, several = incoming.moment
     if is_there(connection, session.id):
         raise SessionIdTaken(session.id)
@@ -191,7 +164,7 @@ def add(
     if summary is not None:
         save(connection, _summary_row(session, owner, summary))
     if _add_artifacts(connection, session.id, owner, incoming, quota):
-        statements.check_tenant(connection, owner, tenant_quota)
+        store.check_tenant(connection, owner, tenant_quota)
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
     happened = ((session.id, each.seq, each.turn_id, each.type, each.body) for each in incoming.events)
     ADD_PACK.many(connection, rows_of(packs_of(happened)))
@@ -227,11 +200,11 @@ def _add_artifacts(
     """Whether there are more of the owner's than before."""
     grew = False
     for copy in incoming.artifacts:
-        known = statements.ONE.one(connection, owner=owner, ref=copy.ref)
+        known = store.ONE.one(connection, owner=owner, ref=copy.ref)
         if known is None:
             path = incoming.contents[copy.sha256]
-            statements.take_blob(connection, owner, path)
-            statements.insert(connection, _artifact(owner, path, copy))
+            store.take_blob(connection, owner, path)
+            store.insert(connection, _artifact(owner, path, copy))
             grew = True
         elif ARTIFACTS.read(known).sha256 != copy.sha256:
             raise Conflict(
@@ -268,11 +241,50 @@ def _summary_row(session: SessionCopy, owner: str, copy: SummaryCopy) -> Summary
     return SummaryRow(session_id=session.id, owner=owner, project_id=session.project_id, **fields)
 
 
-class SqlCopies(Store):
-    """The `Copies` protocol."""
+class Copies(Store):
+    """Whole sessions, out of the tables and into them. Raises `errors.StorageError` as all storage does."""
 
-    moment = reads(moment_of)
-    turns = reads(turns_after, snapshot=False)
-    instructions = reads(instructions_after, snapshot=False)
     taken = reads(is_there, snapshot=False)
     add = writes(add, over=lambda owner, incoming, quota, tenant_quota=None: room_of(owner, tenant_quota))
+
+    @snapshot
+    def moment(self, connection: Connection, session_id: str, owner: str) -> Moment:
+        """Raises errors.NotFound (session_not_found), and errors.TurnInProgress while a turn is running or
+        waiting."""
+        row = SESSION.one(connection, session_id=session_id, owner=owner)
+        if row is None:
+            raise no_session(session_id)
+        session = SessionCopy(**dict(zip(SESSION_FIELDS, row, strict=True)))
+        check_is_idle(connection, session_id, session.head, "wait for its end, or cancel it")
+        summary = SUMMARY.one(connection, session_id=session_id, owner=owner)
+        return Moment(
+            session,
+            [
+                VersionCopy(**{name: getattr(each, name) for name in VERSION_FIELDS})
+                for each in versions(connection, session_id)
+            ],
+            _summary(SUMMARIES.read(summary)) if summary is not None else None,
+            refs_used(connection, session_id),
+            [
+                BranchCopy.model_construct(**dict(zip(BRANCH_FIELDS, row, strict=True)))
+                for row in _branches_of(connection, session.last_position, session_id)
+            ],
+        )
+
+    @query
+    def turns(
+        self, connection: Connection, session_id: str, *, after: int, limit: int
+    ) -> Sequence[tuple[int, TurnCopy]]:
+        """Turns that are over, in the order in which they were accepted, each with a number that grows: those
+        after the number `after`, at most `limit`."""
+        rows = TURNS.all(connection, session_id=session_id, after=after, most=limit)
+        return [(number, turn_of(row)) for number, *row in rows]
+
+    @query
+    def instructions(
+        self, connection: Connection, session_id: str, *, after: str, limit: int
+    ) -> Sequence[InstructionsCopy]:
+        """The instructions of its client applications, in the order of the digests: those after the digest
+        `after`, at most `limit`."""
+        rows = INSTRUCTIONS.all(connection, session_id=session_id, after=after, most=limit)
+        return [InstructionsCopy.model_construct(digest=digest, text=text) for digest, text in rows]

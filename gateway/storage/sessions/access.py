@@ -1,10 +1,36 @@
 """Who may see a session and write in it, in SQL: its owner, and members of its project where it is shared."""
 
+from typing import Literal, NamedTuple
+
 from sqlalchemy import Connection, and_, bindparam, exists, select
 
 from gateway.storage.database import Prepared
-from gateway.storage.projects import SessionAccess
 from gateway.storage.schema import artifact_uses, artifacts, project_members, sessions
+from gateway.storage.sessions import Shared
+
+ProjectRole = Literal["owner", "editor", "reader"]
+Need = Literal["read", "write", "manage", "own"]
+NEEDS: tuple[Need, ...] = ("read", "write", "manage", "own")
+
+
+class SessionAccess(NamedTuple):
+    """What somebody is to a session of `owner` that they may read. `role` is the one they have in its
+    project; None: it is theirs. `shared` is what members may do with it."""
+
+    owner: str
+    role: ProjectRole | None = None
+    shared: Shared = "read"
+
+    def may(self, need: Need) -> bool:
+        """read: see all of it. write: send turns, stop them, decide about their calls, rate them, choose a
+        branch. manage: give it another title, unshare it, delete it. own: all else, as to share it, archive
+        it, compress it."""
+        if self.role is None or need == "read":
+            return True
+        if need == "write":
+            return self.shared == "write" and self.role != "reader"
+        return need == "manage" and self.role == "owner"
+
 
 _m = project_members.c
 _owners = project_members.alias("owners").c
@@ -47,22 +73,8 @@ ARTIFACT = Prepared(
 )
 
 
-def access(connection: Connection, session_id: str, user_id: str) -> SessionAccess | None:
-    row = ACCESS.one(connection, session_id=session_id, user_id=user_id)
-    if row is None:
-        return None
-    owner, role, shared = row
-    if owner == user_id:
-        return SessionAccess(owner)
-    return SessionAccess(owner, role, shared) if role is not None else None
-
-
 def may_write(connection: Connection, session_id: str, user_id: str) -> bool:
     """Whether a member may write in a session that is not theirs, until this transaction ends."""
     if WRITER.one(connection, session_id=session_id, user_id=user_id) is None:
         return False
     return SHARED.value(connection, session_id=session_id) == "write"
-
-
-def artifact_owner(connection: Connection, ref: str, user_id: str) -> str | None:
-    return ARTIFACT.value(connection, ref=ref, user_id=user_id)
