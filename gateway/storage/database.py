@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import update_wrapper
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -15,6 +16,7 @@ from gateway.storage.replica_signals import Signal, Signals
 
 T = TypeVar("T")
 P = ParamSpec("P")
+S = TypeVar("S", bound="Store")
 
 log = logging.getLogger(__name__)
 
@@ -178,11 +180,45 @@ def raised_by_work(error: BaseException) -> BaseException:
 
 
 class Store:
-    """Something that is kept in a database. What it does are functions over a connection, which are parts of
-    transactions; `reads` and `writes` make methods of them that are transactions of their own."""
+    """Something that is kept in a database. Its methods are transactions: each is written as what happens in
+    one, with the connection after `self`, and is decorated with `query`, `snapshot` or `transaction`. Callers
+    leave the connection out. A method with a lock, or with something before or after, asks `database` itself.
+    What is a part of other transactions, too, is a function over a connection beside the class."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
+
+
+def query(work: Callable[Concatenate[S, Connection, P], T]):
+    """A method that reads with one statement, or with several that need not see the same moment."""
+
+    async def method(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.read(
+            lambda connection: work(self, connection, *args, **kwargs), snapshot=False
+        )
+
+    update_wrapper(method, work)
+    return method
+
+
+def snapshot(work: Callable[Concatenate[S, Connection, P], T]):
+    """A method that reads with several statements, which all see the same moment."""
+
+    async def method(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.read(lambda connection: work(self, connection, *args, **kwargs))
+
+    update_wrapper(method, work)
+    return method
+
+
+def transaction(work: Callable[Concatenate[S, Connection, P], T]):
+    """A method that writes, as `Database.write` does without a lock."""
+
+    async def method(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.write(lambda connection: work(self, connection, *args, **kwargs))
+
+    update_wrapper(method, work)
+    return method
 
 
 def reads(work: Callable[Concatenate[Connection, P], T], *, snapshot: bool = True):

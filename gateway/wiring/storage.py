@@ -38,7 +38,6 @@ from gateway.storage.ended_access import EndedAccess
 from gateway.storage.ended_access.statements import SqlEndedAccess
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.holds import Holds
-from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
 from gateway.storage.limit_rules import AddedRules
@@ -350,7 +349,7 @@ def _storage_on(
         mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
         installation=SqlInstallation(database),
-        holds=SqlHolds(database),
+        holds=Holds(database),
         retention=SqlRetention(database),
         users=SqlUsers(database),
         persons=SqlPersons(database),

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from gateway.storage.audit import AuditEntry, AuditFilter, StoredEntry
 from gateway.storage.database import Prepared, Store, reads, writes
-from gateway.storage.holds.statements import user_is_held
+from gateway.storage.holds import user_is_held
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import audit, audit_removals
 

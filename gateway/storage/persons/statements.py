@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import Connection, bindparam, delete, func, select, tuple_, update
 
 from gateway.storage.database import Prepared, Store, reads, writes
-from gateway.storage.holds.statements import check_not_held, is_held, list_
+from gateway.storage.holds import check_not_held, is_anything_held, is_held
 from gateway.storage.persons import Erasure, Kept, Key
 from gateway.storage.persons.tables import ACTORS, BY_NAME, PERSONAL
 from gateway.storage.row_codec import Codec, Rows, as_json
@@ -45,7 +45,7 @@ UNFINISHED = Prepared(select(*ERASURES.columns).where(_OPEN).order_by(_e.request
 
 
 def request(connection: Connection, erasure: Erasure) -> Erasure:
-    if list_(connection, owner=erasure.person):
+    if is_anything_held(connection, erasure.person):
         raise is_held()
     known = OPEN_OF.one(connection, person=erasure.person)
     if known is not None:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, delete, func, null, select, update
 
 from gateway.errors import Conflict, Forbidden, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
-from gateway.storage.holds.statements import check_not_held
+from gateway.storage.holds import check_not_held
 from gateway.storage.projects import Invitation, Member, Membership, Project
 from gateway.storage.projects.access import access, artifact_owner
 from gateway.storage.projects.stranded_turns import settle

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, not_, or_, select, update
 
 from gateway.storage.database import Prepared, Store, reads, writes
-from gateway.storage.holds.statements import session_is_held, user_is_held
+from gateway.storage.holds import session_is_held, user_is_held
 from gateway.storage.refusals import no_session
 from gateway.storage.retention import RetainedSession, RetentionRule, SessionDays
 from gateway.storage.row_codec import FLAG, Rows

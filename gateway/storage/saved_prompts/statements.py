@@ -7,7 +7,7 @@ from sqlalchemy import Connection, and_, bindparam, case, delete, func, or_, sel
 
 from gateway.errors import Conflict, Forbidden, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
-from gateway.storage.holds.statements import check_not_held
+from gateway.storage.holds import check_not_held
 from gateway.storage.row_codec import Rows
 from gateway.storage.saved_prompts import SavedPrompt, SavedPromptChanges
 from gateway.storage.schema import project_members, saved_prompts

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from gateway.errors import Conflict, NotFound
 from gateway.ids import now_ms
 from gateway.storage.database import OwnerLock, Prepared, SessionLock, Store, claims, reads, writes
-from gateway.storage.holds.statements import check_not_held
+from gateway.storage.holds import check_not_held
 from gateway.storage.schedules import KEPT_RUNS, Awaited, Planned, ScheduleRow, ScheduleRun
 from gateway.storage.schedules.results import (
     RUNS,

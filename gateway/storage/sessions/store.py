@@ -11,7 +11,7 @@ from gateway.errors import Conflict, SessionIdTaken
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.database import Database, Prepared, SessionLock, reads, send, writes
-from gateway.storage.holds.statements import check_not_held
+from gateway.storage.holds import check_not_held
 from gateway.storage.messages import PromptMemories
 from gateway.storage.projects import Sharing
 from gateway.storage.projects.sharing import share

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from gateway.errors import Conflict, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
 from gateway.storage.ended_access import KEY_REVOKED
-from gateway.storage.holds.statements import check_not_held
+from gateway.storage.holds import check_not_held
 from gateway.storage.row_codec import Codec, Rows, as_json
 from gateway.storage.schema import PENDING, api_keys, webhook_deliveries, webhooks
 from gateway.storage.webhooks import Delivery, DeliveryState, Failure, Webhook
