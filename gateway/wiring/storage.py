@@ -15,7 +15,6 @@ from gateway.errors import SettingsError, StorageError
 from gateway.ids import new_replica_id, now_ms
 from gateway.settings import Settings
 from gateway.storage.api_keys import Keys
-from gateway.storage.api_keys.statements import SqlKeys
 from gateway.storage.archives import Archives, Compressions, Summaries
 from gateway.storage.archives.compressions import SqlCompressions
 from gateway.storage.archives.reader import ArchiveReader
@@ -337,7 +336,7 @@ def _storage_on(
         webhooks=webhooks,
         deliveries=webhooks,
         audit=SqlAuditLog(database),
-        keys=SqlKeys(database),
+        keys=Keys(database),
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
         saved_prompts=SqlSavedPrompts(database),
