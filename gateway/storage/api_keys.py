@@ -51,8 +51,7 @@ LIVE = Prepared(
 
 
 class Keys(Store):
-    """API keys are revoked in `storage.ended_access`, with what rests on them. Every method raises
-    errors.StorageError when the database cannot do its work."""
+    """The keys of users. `storage.ended_access` revokes them, with what rests on them."""
 
     async def add(self, key: ApiKey, *, most: int) -> None:
         """Raises errors.Conflict (too_many_keys): its user has `most` that are not revoked."""

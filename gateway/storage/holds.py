@@ -111,7 +111,7 @@ def is_anything_held(connection: Connection, owner: str) -> bool:
 
 
 class Holds(Store):
-    """Every method raises errors.StorageError when the database cannot do its work."""
+    """The holds that there are, and whether one is in the way."""
 
     @transaction
     def place(self, connection: Connection, hold: Hold) -> None:

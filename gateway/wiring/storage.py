@@ -23,7 +23,6 @@ from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.audit import AuditLog
-from gateway.storage.audit.statements import SqlAuditLog
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.branches import Branches
@@ -38,9 +37,7 @@ from gateway.storage.ended_access.statements import SqlEndedAccess
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.holds import Holds
 from gateway.storage.installation import Installation
-from gateway.storage.installation.statements import SqlInstallation
 from gateway.storage.limit_rules import AddedRules
-from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Bus, EventLog
@@ -58,7 +55,6 @@ from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
 from gateway.storage.prompt_versions import PromptVersions
-from gateway.storage.prompt_versions.statements import SqlPromptVersions
 from gateway.storage.provider_keys import ProviderKeys
 from gateway.storage.provider_keys.statements import SqlProviderKeys
 from gateway.storage.replica_signals import Signals
@@ -335,26 +331,26 @@ def _storage_on(
         result_deliveries=schedules,
         webhooks=webhooks,
         deliveries=webhooks,
-        audit=SqlAuditLog(database),
+        audit=AuditLog(database),
         keys=Keys(database),
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
         saved_prompts=SqlSavedPrompts(database),
-        prompt_versions=SqlPromptVersions(database),
+        prompt_versions=PromptVersions(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
         shared_links=SqlSharedLinks(database),
         sign_ins=SqlSignIns(database),
         mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
-        installation=SqlInstallation(database),
+        installation=Installation(database),
         holds=Holds(database),
         retention=SqlRetention(database),
         users=SqlUsers(database),
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
-        limit_rules=SqlAddedRules(database),
+        limit_rules=AddedRules(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,
