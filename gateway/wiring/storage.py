@@ -45,9 +45,7 @@ from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.mcp_servers import AddedMcpServers
-from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
 from gateway.storage.mcp_sign_ins import McpSignIns
-from gateway.storage.mcp_sign_ins.statements import SqlMcpSignIns
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.persons import PersonErasures, Persons
@@ -56,7 +54,6 @@ from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
 from gateway.storage.prompt_versions import PromptVersions
 from gateway.storage.provider_keys import ProviderKeys
-from gateway.storage.provider_keys.statements import SqlProviderKeys
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
@@ -67,7 +64,6 @@ from gateway.storage.saved_prompts.statements import SqlSavedPrompts
 from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
-from gateway.storage.secrets.statements import SqlSecrets
 from gateway.storage.sessions import FormerWords, LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.copy_statements import SqlCopies
@@ -337,12 +333,12 @@ def _storage_on(
         projects=SqlProjects(database),
         saved_prompts=SqlSavedPrompts(database),
         prompt_versions=PromptVersions(database),
-        provider_keys=SqlProviderKeys(database, keyring),
-        secrets=SqlSecrets(database, keyring),
+        provider_keys=ProviderKeys(database, keyring),
+        secrets=Secrets(database, keyring),
         shared_links=SqlSharedLinks(database),
         sign_ins=SqlSignIns(database),
-        mcp_servers=SqlAddedMcpServers(database, keyring),
-        mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
+        mcp_servers=AddedMcpServers(database, keyring),
+        mcp_sign_ins=McpSignIns(database, keyring, exclusive),
         installation=Installation(database),
         holds=Holds(database),
         retention=SqlRetention(database),

@@ -1,4 +1,4 @@
-"""Sign-ins to MCP servers, in SQL."""
+"""The gateway's own sign-ins to MCP servers."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from gateway.encryption.keyring import Keyring
 from gateway.errors import EncryptionOff
-from gateway.storage.database import Database, OwnerLock, Prepared, Store
+from gateway.storage.database import Database, OwnerLock, Prepared, Store, transaction
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.schema import mcp_sign_ins
 
@@ -26,21 +26,9 @@ def bound_to(key: str) -> Sequence[str]:
     return ("mcp_sign_in", key)
 
 
-def put(connection: Connection, key: str, text: str, expires_at: int | None) -> None:
-    REMOVE.run(connection, key=key)
-    ADD.run(connection, key=key, text=text, until=expires_at)
-
-
-def take(connection: Connection, key: str, now: int) -> str | None:
-    row = ONE.one(connection, key=key)
-    if row is None or REMOVE.run(connection, key=key).rowcount != 1:
-        return None
-    REMOVE_OLD.run(connection, now=now)
-    return None if row[1] is not None and row[1] < now else str(row[0])
-
-
-class SqlMcpSignIns(Store):
-    """The `McpSignIns` protocol."""
+class McpSignIns(Store):
+    """Texts, each under a key, encrypted and bound to it. Reading one raises errors.DecryptionFailed: it is
+    not what was written, or its encryption key is missing."""
 
     def __init__(self, database: Database, keyring: Keyring | None, exclusive: Exclusive) -> None:
         super().__init__(database)
@@ -49,31 +37,47 @@ class SqlMcpSignIns(Store):
 
     @property
     def can_store(self) -> bool:
+        """Whether there is a key to encrypt with; without one nothing can be put, and nothing is found."""
         return self._keyring is not None
 
     async def put(self, key: str, secret: str, expires_at: int | None = None) -> None:
-        """Raises errors.EncryptionOff."""
+        """Stores it in place of the one there was; `expires_at` in Unix milliseconds. Raises
+        errors.EncryptionOff."""
         if self._keyring is None:
             raise EncryptionOff()
         text = self._keyring.encrypt(secret, *bound_to(key))
-        await self.database.write(
-            lambda connection: put(connection, key, text, expires_at), over=OwnerLock(f"mcp {key}")
-        )
+
+        def work(connection: Connection) -> None:
+            REMOVE.run(connection, key=key)
+            ADD.run(connection, key=key, text=text, until=expires_at)
+
+        await self.database.write(work, over=OwnerLock(f"mcp {key}"))
 
     async def get(self, key: str) -> str | None:
+        """The text of that key, also after its time; None: there is none."""
         row = await self.database.read(lambda connection: ONE.one(connection, key=key), snapshot=False)
         return self._opened(key, None if row is None else str(row[0]))
 
     async def take(self, key: str, now: int) -> str | None:
-        text = await self.database.write(
-            lambda connection: take(connection, key, now), over=OwnerLock(f"mcp {key}")
-        )
-        return self._opened(key, text)
+        """Removes it, and returns it if its time is not over: of several that ask, to one. Also removes all
+        whose time is over."""
 
-    async def remove(self, key: str) -> bool:
-        return await self.database.write(lambda connection: REMOVE.run(connection, key=key).rowcount == 1)
+        def work(connection: Connection) -> str | None:
+            row = ONE.one(connection, key=key)
+            if row is None or REMOVE.run(connection, key=key).rowcount != 1:
+                return None
+            REMOVE_OLD.run(connection, now=now)
+            return None if row[1] is not None and row[1] < now else str(row[0])
+
+        return self._opened(key, await self.database.write(work, over=OwnerLock(f"mcp {key}")))
+
+    @transaction
+    def remove(self, connection: Connection, key: str) -> bool:
+        """Removes it; whether there was one."""
+        return REMOVE.run(connection, key=key).rowcount == 1
 
     def exclusive(self, key: str) -> AbstractAsyncContextManager[None]:
+        """One task of all processes at a time."""
         return self._exclusive.hold(key)
 
     def _opened(self, key: str, text: str | None) -> str | None:

@@ -1,18 +1,29 @@
-"""Added MCP servers, in SQL."""
+"""MCP servers that the operator adds while the gateway runs."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from gateway.encryption.keyring import Keyring, key_id_of
 from gateway.errors import Conflict, DecryptionFailed, EncryptionOff
-from gateway.storage.database import Database, OwnerLock, Prepared, Store, reads, send, writes
-from gateway.storage.mcp_servers import AddedMcpServer
+from gateway.storage.database import Database, OwnerLock, Prepared, Store, send, transaction
 from gateway.storage.replica_signals import Signal
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import mcp_servers
+
+
+@dataclass(frozen=True, slots=True)
+class AddedMcpServer:
+    """A server by its name; `settings` are those of `settings.value_types.McpServer` as JSON, with its
+    secrets. `changed_at` in Unix milliseconds."""
+
+    name: str
+    settings: str
+    changed_by: str
+    changed_at: int
+
 
 log = structlog.get_logger(__name__)
 
@@ -30,46 +41,47 @@ def bound_to(name: str) -> Sequence[str]:
     return ("mcp_server", name)
 
 
-def put(connection: Connection, server: AddedMcpServer, most: int) -> None:
-    if OTHERS.value(connection, key=server.name) >= most:
-        raise Conflict(f"There are {most} added MCP servers: remove one first.", code="too_many_mcp_servers")
-    REMOVE.run(connection, key=server.name)
-    SERVERS.add(connection, server)
-    send(connection, CHANGED)
-
-
-def remove(connection: Connection, name: str) -> bool:
-    send(connection, CHANGED)
-    return REMOVE.run(connection, key=name).rowcount == 1
-
-
-def list_(connection: Connection) -> Sequence[AddedMcpServer]:
-    return [SERVERS.read(row) for row in ALL.all(connection)]
-
-
-class SqlAddedMcpServers(Store):
-    """The `AddedMcpServers` protocol."""
-
-    _list = reads(list_, snapshot=False)
-    remove = writes(remove)
+class AddedMcpServers(Store):
+    """The servers' settings are encrypted where there is a key to encrypt with."""
 
     def __init__(self, database: Database, keyring: Keyring | None) -> None:
         super().__init__(database)
         self._keyring = keyring
 
     async def list(self) -> Sequence[AddedMcpServer]:
-        return [opened for each in await self._list() if (opened := self._opened(each)) is not None]
+        """All, by name; but for those whose encryption key is missing, which are logged."""
+        rows = await self.database.read(ALL.all, snapshot=False)
+        return [opened for row in rows if (opened := self._opened(SERVERS.read(row))) is not None]
 
     async def put(self, server: AddedMcpServer, *, is_secret: bool, most: int) -> None:
-        """Raises errors.EncryptionOff, errors.Conflict."""
+        """Adds it, or puts it in the place of the one of that name, and tells all replicas.
+
+        Raises:
+            errors.EncryptionOff: it `is_secret`, and there is no key to encrypt with.
+            errors.Conflict (too_many_mcp_servers): there are `most` of other names.
+        """
         if self._keyring is not None:
             text = self._keyring.encrypt(server.settings, *bound_to(server.name))
             server = replace(server, settings=text)
         elif is_secret:
             raise EncryptionOff()
-        await self.database.write(
-            lambda connection: put(connection, server, most), over=OwnerLock("mcp servers")
-        )
+
+        def work(connection: Connection) -> None:
+            if OTHERS.value(connection, key=server.name) >= most:
+                raise Conflict(
+                    f"There are {most} added MCP servers: remove one first.", code="too_many_mcp_servers"
+                )
+            REMOVE.run(connection, key=server.name)
+            SERVERS.add(connection, server)
+            send(connection, CHANGED)
+
+        await self.database.write(work, over=OwnerLock("mcp servers"))
+
+    @transaction
+    def remove(self, connection: Connection, name: str) -> bool:
+        """Whether there was one; all replicas are told."""
+        send(connection, CHANGED)
+        return REMOVE.run(connection, key=name).rowcount == 1
 
     def _opened(self, server: AddedMcpServer) -> AddedMcpServer | None:
         if key_id_of(server.settings) is None:

@@ -1,16 +1,32 @@
-"""Keys of the model's provider, in SQL."""
+"""Keys of the model's provider that users and tenants bring along."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, bindparam, delete, or_, select
 
 from gateway.encryption.keyring import Keyring
 from gateway.errors import EncryptionOff
-from gateway.storage.database import Database, OwnerLock, Prepared, Store
-from gateway.storage.provider_keys import TENANT, ProviderKey
+from gateway.storage.database import Database, OwnerLock, Prepared, Store, transaction
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import provider_keys
+
+TENANT = ""
+"""In the place of a user: the key is the tenant's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderKey:
+    """The key of a user, or (TENANT) of all users of a tenant who have none. `ending` is what may be shown of
+    it. `set_at` is in Unix milliseconds."""
+
+    tenant: str
+    user_id: str
+    secret: str = field(repr=False)
+    ending: str
+    set_at: int
+    set_by: str
+
 
 _p = provider_keys.c
 KEYS = Rows(ProviderKey, provider_keys)
@@ -29,18 +45,14 @@ SERVING = Prepared(
 REMOVE = Prepared(delete(provider_keys).where(*_PLACE))
 
 
-def set_(connection: Connection, key: ProviderKey) -> None:
-    REMOVE.run(connection, tenant=key.tenant, user_id=key.user_id)
-    KEYS.add(connection, key)
-
-
 def bound_to(tenant: str, user_id: str) -> Sequence[str]:
     """What the secret of a row is bound to."""
     return ("provider_key", tenant, user_id)
 
 
-class SqlProviderKeys(Store):
-    """The `ProviderKeys` protocol."""
+class ProviderKeys(Store):
+    """Keys are encrypted, bound to whose they are. What reads one raises errors.DecryptionFailed: the row is
+    not what was written, or its encryption key is missing."""
 
     def __init__(self, database: Database, keyring: Keyring | None) -> None:
         super().__init__(database)
@@ -48,28 +60,34 @@ class SqlProviderKeys(Store):
 
     @property
     def can_store(self) -> bool:
+        """Whether there is a key to encrypt with; without one nothing can be set, and nothing is found."""
         return self._keyring is not None
 
     async def set(self, key: ProviderKey) -> None:
-        """Raises errors.EncryptionOff."""
+        """Adds it, or puts it in the place of the one that there is. Raises errors.EncryptionOff."""
         if self._keyring is None:
             raise EncryptionOff()
         sealed = self._keyring.encrypt(key.secret, *bound_to(key.tenant, key.user_id))
         row = replace(key, secret=sealed)
-        await self.database.write(
-            lambda connection: set_(connection, row), over=OwnerLock(key.user_id or f"{key.tenant}/")
-        )
+
+        def work(connection: Connection) -> None:
+            REMOVE.run(connection, tenant=row.tenant, user_id=row.user_id)
+            KEYS.add(connection, row)
+
+        await self.database.write(work, over=OwnerLock(key.user_id or f"{key.tenant}/"))
 
     async def get(self, tenant: str, user_id: str) -> ProviderKey | None:
+        """The key of that user, or of the tenant (TENANT)."""
         return await self._read(ONE, tenant=tenant, user_id=user_id)
 
     async def serving(self, tenant: str, user_id: str) -> ProviderKey | None:
+        """The user's own, else their tenant's."""
         return await self._read(SERVING, tenant=tenant, user_id=user_id, nobody=TENANT)
 
-    async def remove(self, tenant: str, user_id: str) -> bool:
-        return await self.database.write(
-            lambda connection: REMOVE.run(connection, tenant=tenant, user_id=user_id).rowcount == 1
-        )
+    @transaction
+    def remove(self, connection: Connection, tenant: str, user_id: str) -> bool:
+        """Removes it; whether there was one."""
+        return REMOVE.run(connection, tenant=tenant, user_id=user_id).rowcount == 1
 
     async def _read(self, statement: Prepared, **values: str) -> ProviderKey | None:
         if self._keyring is None:
