@@ -58,9 +58,7 @@ from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.retention import Retention
-from gateway.storage.retention.statements import SqlRetention
 from gateway.storage.saved_prompts import SavedPrompts
-from gateway.storage.saved_prompts.statements import SqlSavedPrompts
 from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
@@ -73,16 +71,13 @@ from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.shared_links import SharedLinks
-from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
-from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 from gateway.storage.users import Users
-from gateway.storage.users.statements import SqlUsers
 from gateway.storage.webhooks import Deliveries, Webhooks
 from gateway.storage.webhooks.encrypted import EncryptedWebhooks
 from gateway.wiring.database_server import driver_needed
@@ -331,18 +326,18 @@ def _storage_on(
         keys=Keys(database),
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
-        saved_prompts=SqlSavedPrompts(database),
+        saved_prompts=SavedPrompts(database),
         prompt_versions=PromptVersions(database),
         provider_keys=ProviderKeys(database, keyring),
         secrets=Secrets(database, keyring),
-        shared_links=SqlSharedLinks(database),
-        sign_ins=SqlSignIns(database),
+        shared_links=SharedLinks(database),
+        sign_ins=SignIns(database),
         mcp_servers=AddedMcpServers(database, keyring),
         mcp_sign_ins=McpSignIns(database, keyring, exclusive),
         installation=Installation(database),
         holds=Holds(database),
-        retention=SqlRetention(database),
-        users=SqlUsers(database),
+        retention=Retention(database),
+        users=Users(database),
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),

@@ -6,12 +6,12 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, null, select, update
 
 from gateway.errors import Conflict, NotFound
+from gateway.storage.busy_sessions import check_is_idle
 from gateway.storage.database import Prepared
 from gateway.storage.projects import Sharing
 from gateway.storage.projects.stranded_turns import settle
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import branches, heads, project_members, sessions
-from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.turns import TurnRow
 
 _ID = sessions.c.id == bindparam("session_id")

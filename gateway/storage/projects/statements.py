@@ -12,7 +12,7 @@ from gateway.storage.projects import Invitation, Member, Membership, Project
 from gateway.storage.projects.access import access, artifact_owner
 from gateway.storage.projects.stranded_turns import settle
 from gateway.storage.row_codec import Rows
-from gateway.storage.saved_prompts.statements import REMOVE_OF_PROJECT
+from gateway.storage.saved_prompts import REMOVE_OF_PROJECT
 from gateway.storage.schema import project_invitations, project_members, projects, sessions
 from gateway.storage.turns import TurnRow
 
