@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, select, update
 
 from gateway.storage.database import OwnerLock, Prepared, Store, query, transaction
-from gateway.storage.ended_access.statements import end_sign_in
+from gateway.storage.ended_access import end_sign_in
 from gateway.storage.row_codec import TEXTS, Rows
 from gateway.storage.schema import sign_ins
 

@@ -33,7 +33,6 @@ from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.ended_access import EndedAccess
-from gateway.storage.ended_access.statements import SqlEndedAccess
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.holds import Holds
 from gateway.storage.installation import Installation
@@ -47,9 +46,7 @@ from gateway.storage.log.group_commit import Flushed
 from gateway.storage.mcp_servers import AddedMcpServers
 from gateway.storage.mcp_sign_ins import McpSignIns
 from gateway.storage.orphans import Orphans
-from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.persons import PersonErasures, Persons
-from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
 from gateway.storage.prompt_versions import PromptVersions
@@ -206,9 +203,7 @@ def storage_on(
         check=database.check,
         sizes=database.sizes,
     )
-    return replace(
-        storage, watch=database.watch, orphans=SqlOrphans(database, database.path.resolve().parent)
-    )
+    return replace(storage, watch=database.watch, orphans=Orphans(database, database.path.resolve().parent))
 
 
 async def try_bucket(settings: Settings, storage: Storage, name: str) -> None:
@@ -324,7 +319,7 @@ def _storage_on(
         deliveries=webhooks,
         audit=AuditLog(database),
         keys=Keys(database),
-        ended_access=SqlEndedAccess(database),
+        ended_access=EndedAccess(database),
         projects=SqlProjects(database),
         saved_prompts=SavedPrompts(database),
         prompt_versions=PromptVersions(database),
@@ -338,12 +333,12 @@ def _storage_on(
         holds=Holds(database),
         retention=Retention(database),
         users=Users(database),
-        persons=SqlPersons(database),
-        person_erasures=SqlPersonErasures(database),
+        persons=Persons(database),
+        person_erasures=PersonErasures(database),
         limits=SqlLimits(database),
         limit_rules=AddedRules(database),
         artifacts=SqlArtifacts(database),
-        orphans=SqlOrphans(database),
+        orphans=Orphans(database),
         exclusive=exclusive,
         blobs=blobs,
         bus=bus,

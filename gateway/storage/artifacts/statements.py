@@ -21,7 +21,7 @@ from gateway.storage.artifacts.totals import count_in, counted, space_used, used
 from gateway.storage.artifacts.uses import IS_OF, USED, use
 from gateway.storage.database import Prepared
 from gateway.storage.holds import check_not_held
-from gateway.storage.orphans.statements import claim, suspect
+from gateway.storage.orphans import claim, suspect
 from gateway.storage.refusals import no_artifact, no_session
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 from gateway.storage.webhooks.enqueue import enqueue
