@@ -29,8 +29,7 @@ from sqlalchemy import (
 
 from gateway.storage.database import Prepared, Store, send, snapshot, transaction
 from gateway.storage.replica_signals import Signal
-from gateway.storage.schedules import ScheduleRow
-from gateway.storage.schedules.results import SCHEDULES
+from gateway.storage.schedules import SCHEDULES, ScheduleRow
 from gateway.storage.schema import (
     RUNNING,
     WAITING,

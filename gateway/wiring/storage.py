@@ -56,8 +56,7 @@ from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.retention import Retention
 from gateway.storage.saved_prompts import SavedPrompts
-from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
-from gateway.storage.schedules.statements import SqlSchedules
+from gateway.storage.schedules.store import Schedules
 from gateway.storage.secrets import Secrets
 from gateway.storage.sessions import FormerWords, LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
@@ -112,8 +111,8 @@ class Storage:
     switches: SkillSwitches
     learned: LearnedSessions
     schedules: Schedules
-    schedule_runs: ScheduleRuns
-    result_deliveries: ResultDeliveries
+    schedule_runs: Schedules
+    result_deliveries: Schedules
     webhooks: Webhooks
     deliveries: Deliveries
     audit: AuditLog
@@ -293,7 +292,7 @@ def _storage_on(
     database.signals.on("gone", bus.forget)
     search = SqlSearch(database, archived.messages, index)
     purges = SqlPurges(database, index)
-    schedules = SqlSchedules(database)
+    schedules = Schedules(database)
     webhooks = EncryptedWebhooks(database, keyring)
     return Storage(
         log=SqlEventLog(database, bus, archived.events),
