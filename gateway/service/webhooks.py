@@ -14,7 +14,8 @@ from gateway.service.webhook_messages import body, headers, new_secret
 from gateway.settings import Settings
 from gateway.storage.schedules import ScheduleRow, ScheduleRun
 from gateway.storage.schedules.store import Schedules
-from gateway.storage.webhooks import Delivery, DeliveryState, Webhook, WebhookEvent, Webhooks
+from gateway.storage.webhooks import Delivery, DeliveryState, Webhook, WebhookEvent
+from gateway.storage.webhooks.store import Webhooks
 from gateway.tools.fetch.webhook_posts import WebhookPosts
 
 TEST = "webhook.test"

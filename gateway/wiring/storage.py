@@ -74,8 +74,8 @@ from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 from gateway.storage.users import Users
-from gateway.storage.webhooks import Deliveries, Webhooks
 from gateway.storage.webhooks.encrypted import EncryptedWebhooks
+from gateway.storage.webhooks.store import Webhooks
 from gateway.wiring.database_server import driver_needed
 from gateway.wiring.encryption import blobs_of, open_keyring
 
@@ -114,7 +114,7 @@ class Storage:
     schedule_runs: Schedules
     result_deliveries: Schedules
     webhooks: Webhooks
-    deliveries: Deliveries
+    deliveries: Webhooks
     audit: AuditLog
     keys: Keys
     ended_access: EndedAccess
