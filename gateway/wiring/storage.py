@@ -37,8 +37,7 @@ from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.holds import Holds
 from gateway.storage.installation import Installation
 from gateway.storage.limit_rules import AddedRules
-from gateway.storage.limits import Limits
-from gateway.storage.limits.store import SqlLimits
+from gateway.storage.limits.store import Limits
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog
@@ -334,7 +333,7 @@ def _storage_on(
         users=Users(database),
         persons=Persons(database),
         person_erasures=PersonErasures(database),
-        limits=SqlLimits(database),
+        limits=Limits(database),
         limit_rules=AddedRules(database),
         artifacts=SqlArtifacts(database),
         orphans=Orphans(database),

@@ -133,6 +133,8 @@ def charge(
 
 
 def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
+    """Holds what a turn has `spent` and may spend in its next call, where it does not already. A limit that
+    has no room for it is returned: the turn then holds no more than it has spent."""
     # In the order of `charge`: the server's order of texts is another.
     found = sorted(OF_TURN.all(connection, turn_id=turn_id), key=lambda row: row[0])
     raised: list[tuple[LimitCounter, int]] = []
@@ -156,6 +158,7 @@ def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Sp
 
 
 def take(connection: Connection, counter: LimitCounter, wanted: int) -> tuple[int, int]:
+    """Takes up to `wanted` of what is left: how much that was, and what has been taken by all."""
     used = _locked(connection, counter)
     granted = max(0, min(wanted, counter.most - used))
     if granted:
@@ -164,6 +167,7 @@ def take(connection: Connection, counter: LimitCounter, wanted: int) -> tuple[in
 
 
 def standings(connection: Connection, counters: Sequence[LimitCounter]) -> Sequence[Standing]:
+    """How these counters stand now, turns that are over settled."""
     found: list[Standing] = []
     for counter in counters:
         used = USED.value(connection, **counter_key(counter)) or 0
@@ -175,6 +179,7 @@ def standings(connection: Connection, counters: Sequence[LimitCounter]) -> Seque
 
 
 def settle(connection: Connection, most: int) -> int:
+    """Settles up to `most` holds of turns that are over; how many there were."""
     found = sorted(TO_SETTLE.all(connection, most=most), key=lambda row: row[:2])
     for name, began, ends, user_id in found:
         settled(connection, LimitCounter(name, "", 0, began, ends, user_id))
@@ -182,6 +187,7 @@ def settle(connection: Connection, most: int) -> int:
 
 
 def forget(connection: Connection, before: int) -> None:
+    """Removes counters that ended before that time, of which nothing is held."""
     FORGET.run(connection, before=before)
 
 
@@ -238,4 +244,5 @@ def _ensure(connection: Connection, counter: LimitCounter) -> None:
 
 
 def counter_key(counter: LimitCounter) -> dict[str, Any]:
+    """The values by which its row is found."""
     return {"name": counter.name, "start": counter.began}
