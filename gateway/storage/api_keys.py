@@ -54,7 +54,7 @@ class Keys(Store):
     """The keys of users. `storage.ended_access` revokes them, with what rests on them."""
 
     async def add(self, key: ApiKey, *, most: int) -> None:
-        """Raises errors.Conflict (too_many_keys): its user has `most` that are not revoked."""
+        """Adds a key. Raises errors.Conflict (too_many_keys): its user has `most` that are not revoked."""
 
         def work(connection: Connection) -> None:
             if COUNT.value(connection, user_id=key.user_id) >= most:

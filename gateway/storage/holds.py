@@ -115,7 +115,7 @@ class Holds(Store):
 
     @transaction
     def place(self, connection: Connection, hold: Hold) -> None:
-        """Raises errors.Conflict (hold_exists): there is one on this subject."""
+        """Adds a hold. Raises errors.Conflict (hold_exists): there is one on this subject."""
         if SAME.one(connection, kind=hold.kind, subject_id=hold.subject_id) is not None:
             raise Conflict(
                 f"There is a hold on the {hold.kind} {hold.subject_id} already.", code="hold_exists"
@@ -124,7 +124,7 @@ class Holds(Store):
 
     @query
     def owner_of(self, connection: Connection, session_id: str) -> str:
-        """Whose a session is, for an admin. Raises errors.NotFound (session_not_found)."""
+        """The user whose session it is, for an admin. Raises errors.NotFound (session_not_found)."""
         owner = OWNER_OF.value(connection, session_id=session_id)
         if owner is None:
             raise no_session(session_id)
@@ -132,7 +132,7 @@ class Holds(Store):
 
     @query
     def get(self, connection: Connection, hold_id: str) -> Hold:
-        """Raises errors.NotFound (hold_not_found)."""
+        """The hold of that id. Raises errors.NotFound (hold_not_found)."""
         row = ONE.one(connection, hold_id=hold_id)
         if row is None:
             raise _not_found(hold_id)

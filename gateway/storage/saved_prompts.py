@@ -142,9 +142,9 @@ class SavedPrompts(Store):
         return [PROMPTS.read(row) for row in rows]
 
     async def add(self, prompt: SavedPrompt, *, most: int) -> None:
-        """Raises errors.Conflict (too_many_saved_prompts: there are `most` of that person, project or tenant;
-        name_taken), errors.NotFound (project_not_found), errors.Forbidden (read_only): its maker only reads
-        in the project."""
+        """Adds a prompt. Raises errors.Conflict (too_many_saved_prompts: there are `most` of that person,
+        project or tenant; name_taken), errors.NotFound (project_not_found), errors.Forbidden (read_only): its
+        maker only reads in the project."""
 
         def work(connection: Connection) -> None:
             if prompt.project_id is not None:

@@ -75,8 +75,8 @@ class SharedLinks(Store):
     """The links to sessions. A link ends with its session."""
 
     async def add(self, link: SharedLink, *, most: int) -> None:
-        """Raises errors.Conflict (too_many_links): its owner has `most` that have not expired. Those that
-        have are removed."""
+        """Adds a link, and removes its owner's that have expired. Raises errors.Conflict (too_many_links):
+        they have `most` that have not."""
 
         def work(connection: Connection) -> None:
             REMOVE_OLD.run(connection, of=link.owner, now=link.created_at)

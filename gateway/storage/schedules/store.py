@@ -176,7 +176,7 @@ class Schedules(Store):
     """The schedules of users, their runs, and results of runs on their way to destinations."""
 
     async def add(self, row: ScheduleRow, *, most: int) -> None:
-        """Raises errors.Conflict (too_many_schedules): its owner has `most` already."""
+        """Adds a schedule. Raises errors.Conflict (too_many_schedules): its owner has `most` already."""
 
         def work(connection: Connection) -> None:
             if COUNT.value(connection, owner=row.owner) >= most:
@@ -187,7 +187,7 @@ class Schedules(Store):
 
     @query
     def get(self, connection: Connection, schedule_id: str, owner: str) -> ScheduleRow:
-        """Raises errors.NotFound (schedule_not_found)."""
+        """The schedule of that id and owner. Raises errors.NotFound (schedule_not_found)."""
         row = ONE.one(connection, schedule_id=schedule_id, owner=owner)
         if row is None:
             raise _not_found(schedule_id)

@@ -147,7 +147,7 @@ class Webhooks(Store):
     comes after another claim is told False."""
 
     async def add(self, webhook: Webhook, *, most: int) -> None:
-        """Raises errors.Conflict (too_many_webhooks): its owner has `most` already."""
+        """Adds a webhook. Raises errors.Conflict (too_many_webhooks): its owner has `most` already."""
 
         def work(connection: Connection) -> None:
             if COUNT.value(connection, owner=webhook.owner) >= most:
@@ -163,7 +163,7 @@ class Webhooks(Store):
 
     @query
     def get(self, connection: Connection, webhook_id: str, owner: str) -> Webhook:
-        """Raises errors.NotFound (webhook_not_found)."""
+        """The webhook of that id and owner. Raises errors.NotFound (webhook_not_found)."""
         return _get(connection, webhook_id, owner)
 
     @transaction
