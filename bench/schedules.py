@@ -28,9 +28,8 @@ from gateway.service.limits import UserLimits
 from gateway.service.schedules import ScheduleWorker
 from gateway.service.session_events import SessionEvents
 from gateway.settings import Settings, load_settings
-from gateway.storage.schedules import ScheduleRow, ScheduleRun
-from gateway.storage.schedules.results import SCHEDULES
-from gateway.storage.schedules.statements import SqlSchedules
+from gateway.storage.schedules import SCHEDULES, ScheduleRow, ScheduleRun
+from gateway.storage.schedules.store import Schedules
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.turn.in_flight import InFlight
 from gateway.turn.memory_write_queue import MemoryWriteQueue
@@ -156,7 +155,7 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
 async def fill(storage: Storage, due_times: Sequence[int]) -> None:
     """A schedule for each of these times, into a new session."""
     store = storage.schedules
-    assert isinstance(store, SqlSchedules)
+    assert isinstance(store, Schedules)
     rows = [
         ScheduleRow(
             new_schedule_id(), OWNER, "n", "/say fine", None, at, None, None, "UTC", "once", "active", 1, at

@@ -10,11 +10,10 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from gateway.storage.decisions.client_calls import ClientCalls
-
 import gateway.turn.model_call
 import gateway.turn.tool_calls
 from gateway.storage.decisions.approvals import Approvals
+from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from gateway.turn.context import TurnContext

@@ -10,7 +10,8 @@ from gateway.messages import clean_text
 from gateway.schedules.due_times import BadTiming, checked, moment, next_due, upcoming
 from gateway.settings import Settings
 from gateway.storage.ended_access import KEY_REVOKED
-from gateway.storage.schedules import Late, Planned, ScheduleRow, ScheduleRun, Schedules, Timing
+from gateway.storage.schedules import Late, Planned, ScheduleRow, ScheduleRun, Timing
+from gateway.storage.schedules.store import Schedules
 from gateway.storage.sessions.store import Sessions
 from gateway.storage.turns import title_from_message
 

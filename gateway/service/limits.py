@@ -15,16 +15,8 @@ from gateway.model.prices import cost_of
 from gateway.service.request_rates import Counted, RequestRates, counted_for
 from gateway.settings import Settings
 from gateway.settings.limit_rules import parse_rules
-from gateway.storage.limits import (
-    Charge,
-    Held,
-    LimitCounter,
-    Limits,
-    SideUsage,
-    Spent,
-    Standing,
-    microdollars,
-)
+from gateway.storage.limits import Charge, Held, LimitCounter, SideUsage, Spent, Standing, microdollars
+from gateway.storage.limits.store import Limits
 from gateway.turn.budget import max_usage
 
 PROMPT = 4000
@@ -75,7 +67,7 @@ class UserLimits:
         return bool(self._of_spending)
 
     async def raise_hold(self, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
-        """As `TurnLimits` has it."""
+        """As `TurnBudget` has it."""
         return await self._limits.raise_hold(turn_id, spent, following)
 
     def charges(self, who: Principal, model: str, text: str) -> Sequence[Charge]:

@@ -22,7 +22,8 @@ from gateway.ids import now_ms
 from gateway.service.user_pace import UserPace
 from gateway.settings import Settings
 from gateway.settings.limit_rules import LimitRule, applying, parse_rules
-from gateway.storage.limits import LimitCounter, Limits, Standing, limit_reached
+from gateway.storage.limits import LimitCounter, Standing, limit_reached
+from gateway.storage.limits.store import Limits
 
 LEASE = 200
 """The part of a limit that a replica takes at a time: one of so many."""

@@ -15,7 +15,8 @@ from gateway.backlog import doubled
 from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.schedules.schedule_editor import Destination
-from gateway.storage.schedules import ResultDeliveries, Undelivered
+from gateway.storage.schedules import Undelivered
+from gateway.storage.schedules.store import Schedules
 
 TIMEOUT = 20.0
 """Seconds that a destination may take, below FIRST_RETRY: nobody else tries meanwhile."""
@@ -31,7 +32,7 @@ log = structlog.get_logger(__name__)
 class ScheduleResults:
     """One per process."""
 
-    def __init__(self, deliveries: ResultDeliveries, destinations: Mapping[str, Destination]) -> None:
+    def __init__(self, deliveries: Schedules, destinations: Mapping[str, Destination]) -> None:
         self._deliveries = deliveries
         self._destinations = destinations
         self._wanted = asyncio.Event()

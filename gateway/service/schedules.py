@@ -30,7 +30,8 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.limits import UserLimits
 from gateway.service.session_events import SessionEvents
 from gateway.service.turn_acceptance import new_turn
-from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun, ScheduleRuns
+from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun
+from gateway.storage.schedules.store import Schedules
 from gateway.storage.turns import NewTurn
 from gateway.turn.in_flight import InFlight
 from gateway.turn.request import TurnRequest
@@ -116,7 +117,7 @@ class ScheduleWorker:
         self,
         deps: Dependencies,
         in_flight: InFlight,
-        runs: ScheduleRuns,
+        runs: Schedules,
         events: SessionEvents,
         observer: ScheduleObserver,
         *,

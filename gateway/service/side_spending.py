@@ -14,7 +14,8 @@ from gateway.model.base import ModelRequest
 from gateway.model.prices import cost_of
 from gateway.model.side_calls import CallContext, ModelCall
 from gateway.service.limits import CALLER, UserLimits
-from gateway.storage.limits import Charge, Limits, SideCall, microdollars
+from gateway.storage.limits import Charge, SideCall, microdollars
+from gateway.storage.limits.store import Limits
 from gateway.turn.budget import NOTHING, max_usage
 
 log = structlog.get_logger(__name__)

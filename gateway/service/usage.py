@@ -11,7 +11,8 @@ from gateway.errors import InvalidRequest
 from gateway.ids import DAY_MS, now_ms
 from gateway.service.admin_rights import is_operator
 from gateway.settings import Settings
-from gateway.storage.limits import Limits, SideUsage
+from gateway.storage.limits import SideUsage
+from gateway.storage.limits.store import Limits
 from gateway.storage.turns import DELETED_SESSIONS, UsedIn, UsedTurns
 from gateway.storage.turns.store import Turns
 from gateway.storage.users import KnownUser, Users

@@ -26,7 +26,8 @@ from gateway.pace import until_next
 from gateway.service.webhook_messages import body_of, delivery_id, headers
 from gateway.settings import Settings
 from gateway.storage.turns.store import Turns
-from gateway.storage.webhooks import Deliveries, Delivery, DeliveryAttempt, Failure, Webhook
+from gateway.storage.webhooks import Delivery, DeliveryAttempt, Failure, Webhook
+from gateway.storage.webhooks.store import Webhooks
 from gateway.tools.fetch.webhook_posts import MAX_CONNECTIONS, Answered, WebhookPosts
 
 LOOK_EVERY = 2.0
@@ -63,7 +64,7 @@ class WebhookWorker:
 
     def __init__(
         self,
-        deliveries: Deliveries,
+        deliveries: Webhooks,
         turns: Turns,
         posts: WebhookPosts,
         settings: Settings,

@@ -12,8 +12,10 @@ from gateway.errors import NotFound, ToolError
 from gateway.ids import new_webhook_id, now_ms
 from gateway.service.webhook_messages import body, headers, new_secret
 from gateway.settings import Settings
-from gateway.storage.schedules import ResultDeliveries, ScheduleRow, ScheduleRun
-from gateway.storage.webhooks import Delivery, DeliveryState, Webhook, WebhookEvent, Webhooks
+from gateway.storage.schedules import ScheduleRow, ScheduleRun
+from gateway.storage.schedules.store import Schedules
+from gateway.storage.webhooks import Delivery, DeliveryState, Webhook, WebhookEvent
+from gateway.storage.webhooks.store import Webhooks
 from gateway.tools.fetch.webhook_posts import WebhookPosts
 
 TEST = "webhook.test"
@@ -35,7 +37,7 @@ class WebhookDestination:
     """A `Destination` of schedules' results: one webhook of their owner, whatever else it
     subscribed to."""
 
-    def __init__(self, webhooks: Webhooks, results: ResultDeliveries, due: Callable[[], None]) -> None:
+    def __init__(self, webhooks: Webhooks, results: Schedules, due: Callable[[], None]) -> None:
         self._webhooks = webhooks
         self._results = results
         self._due = due
@@ -58,7 +60,7 @@ class UserWebhooks:
     def __init__(
         self,
         webhooks: Webhooks,
-        results: ResultDeliveries,
+        results: Schedules,
         posts: WebhookPosts,
         settings: Settings,
         due: Callable[[], None],

@@ -183,7 +183,9 @@ class Store:
     """Something that is kept in a database. Its methods are transactions: each is written as what happens in
     one, with the connection after `self`, and is decorated with `query`, `snapshot` or `transaction`. Callers
     leave the connection out. A method with a lock, or with something before or after, asks `database` itself.
-    What is a part of other transactions, too, is a function over a connection beside the class."""
+    What is a part of other transactions, too, is a function over a connection beside the class.
+
+    Every method raises errors.StorageError when the database cannot do its work; then nothing has changed."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, bindparam, delete, func, null, select, update
 
 from gateway.errors import Conflict, Forbidden, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, query, snapshot
-from gateway.storage.holds.statements import check_not_held
+from gateway.storage.holds import check_not_held
 from gateway.storage.row_codec import Rows
-from gateway.storage.saved_prompts.statements import REMOVE_OF_PROJECT
+from gateway.storage.saved_prompts import REMOVE_OF_PROJECT
 from gateway.storage.schema import project_invitations, project_members, projects, sessions
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.access import ACCESS, ARTIFACT, NEEDS, Need, ProjectRole, SessionAccess

@@ -52,7 +52,7 @@ def blobs_of(settings: Settings, keyring: Keyring | None) -> Blobs:
 async def forget_key(settings: Settings, key_id: str) -> int:
     """Removes the secrets that a lost key encrypts; how many. Raises errors.StorageError, among others where
     a gateway has the database of a file open."""
-    from gateway.storage.secrets.statements import SqlSecrets  # noqa: PLC0415 - for this command alone
+    from gateway.storage.secrets import Secrets  # noqa: PLC0415 - for this command alone
 
     if settings.is_shared:
         with driver_needed():
@@ -67,4 +67,4 @@ async def forget_key(settings: Settings, key_id: str) -> int:
     else:
         opening = SqliteDatabase.open(settings.database_path, copy_first=settings.copy_before_migration)
     async with await opening as database:
-        return await SqlSecrets(database, None).forget(key_id)
+        return await Secrets(database, None).forget(key_id)

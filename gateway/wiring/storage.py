@@ -15,14 +15,12 @@ from gateway.errors import SettingsError, StorageError
 from gateway.ids import new_replica_id, now_ms
 from gateway.settings import Settings
 from gateway.storage.api_keys import Keys
-from gateway.storage.api_keys.statements import SqlKeys
 from gateway.storage.archives.compressions import Compressions
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.archives.store import Archives
 from gateway.storage.archives.summaries import Summaries
 from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.audit import AuditLog
-from gateway.storage.audit.statements import SqlAuditLog
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.branches.store import Branches
@@ -32,43 +30,28 @@ from gateway.storage.decisions.approvals import Approvals
 from gateway.storage.decisions.client_calls import ClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.ended_access import EndedAccess
-from gateway.storage.ended_access.statements import SqlEndedAccess
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.holds import Holds
-from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
-from gateway.storage.installation.statements import SqlInstallation
 from gateway.storage.limit_rules import AddedRules
-from gateway.storage.limit_rules.statements import SqlAddedRules
-from gateway.storage.limits import Limits
-from gateway.storage.limits.store import SqlLimits
+from gateway.storage.limits.store import Limits
 from gateway.storage.log.bus import Bus
 from gateway.storage.log.event_log import EventDatabase, EventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.mcp_servers import AddedMcpServers
-from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
 from gateway.storage.mcp_sign_ins import McpSignIns
-from gateway.storage.mcp_sign_ins.statements import SqlMcpSignIns
 from gateway.storage.orphans import Orphans
-from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.persons import PersonErasures, Persons
-from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.prompt_versions import PromptVersions
-from gateway.storage.prompt_versions.statements import SqlPromptVersions
 from gateway.storage.provider_keys import ProviderKeys
-from gateway.storage.provider_keys.statements import SqlProviderKeys
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.retention import Retention
-from gateway.storage.retention.statements import SqlRetention
 from gateway.storage.saved_prompts import SavedPrompts
-from gateway.storage.saved_prompts.statements import SqlSavedPrompts
-from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
-from gateway.storage.schedules.statements import SqlSchedules
+from gateway.storage.schedules.store import Schedules
 from gateway.storage.secrets import Secrets
-from gateway.storage.secrets.statements import SqlSecrets
 from gateway.storage.sessions.copying import Copies
 from gateway.storage.sessions.former_words import FormerWords, RenewableWords
 from gateway.storage.sessions.learning_progress import LearnedSessions
@@ -76,17 +59,14 @@ from gateway.storage.sessions.purges import Purges
 from gateway.storage.sessions.search import Search
 from gateway.storage.sessions.store import Sessions
 from gateway.storage.shared_links import SharedLinks
-from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
-from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns.store import Turns
 from gateway.storage.users import Users
-from gateway.storage.users.statements import SqlUsers
-from gateway.storage.webhooks import Deliveries, Webhooks
 from gateway.storage.webhooks.encrypted import EncryptedWebhooks
+from gateway.storage.webhooks.store import Webhooks
 from gateway.wiring.database_server import driver_needed
 from gateway.wiring.encryption import blobs_of, open_keyring
 
@@ -122,10 +102,10 @@ class Storage:
     switches: SkillSwitches
     learned: LearnedSessions
     schedules: Schedules
-    schedule_runs: ScheduleRuns
-    result_deliveries: ResultDeliveries
+    schedule_runs: Schedules
+    result_deliveries: Schedules
     webhooks: Webhooks
-    deliveries: Deliveries
+    deliveries: Webhooks
     audit: AuditLog
     keys: Keys
     ended_access: EndedAccess
@@ -213,9 +193,7 @@ def storage_on(
         check=database.check,
         sizes=database.sizes,
     )
-    return replace(
-        storage, watch=database.watch, orphans=SqlOrphans(database, database.path.resolve().parent)
-    )
+    return replace(storage, watch=database.watch, orphans=Orphans(database, database.path.resolve().parent))
 
 
 async def try_bucket(settings: Settings, storage: Storage, name: str) -> None:
@@ -305,7 +283,7 @@ def _storage_on(
     database.signals.on("gone", bus.forget)
     search = Search(database, archived.messages, index)
     purges = Purges(database, index)
-    schedules = SqlSchedules(database)
+    schedules = Schedules(database)
     webhooks = EncryptedWebhooks(database, keyring)
     return Storage(
         log=EventLog(database, bus, archived.events),
@@ -329,28 +307,28 @@ def _storage_on(
         result_deliveries=schedules,
         webhooks=webhooks,
         deliveries=webhooks,
-        audit=SqlAuditLog(database),
-        keys=SqlKeys(database),
-        ended_access=SqlEndedAccess(database),
+        audit=AuditLog(database),
+        keys=Keys(database),
+        ended_access=EndedAccess(database),
         projects=Projects(database),
-        saved_prompts=SqlSavedPrompts(database),
-        prompt_versions=SqlPromptVersions(database),
-        provider_keys=SqlProviderKeys(database, keyring),
-        secrets=SqlSecrets(database, keyring),
-        shared_links=SqlSharedLinks(database),
-        sign_ins=SqlSignIns(database),
-        mcp_servers=SqlAddedMcpServers(database, keyring),
-        mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
-        installation=SqlInstallation(database),
-        holds=SqlHolds(database),
-        retention=SqlRetention(database),
-        users=SqlUsers(database),
-        persons=SqlPersons(database),
-        person_erasures=SqlPersonErasures(database),
-        limits=SqlLimits(database),
-        limit_rules=SqlAddedRules(database),
+        saved_prompts=SavedPrompts(database),
+        prompt_versions=PromptVersions(database),
+        provider_keys=ProviderKeys(database, keyring),
+        secrets=Secrets(database, keyring),
+        shared_links=SharedLinks(database),
+        sign_ins=SignIns(database),
+        mcp_servers=AddedMcpServers(database, keyring),
+        mcp_sign_ins=McpSignIns(database, keyring, exclusive),
+        installation=Installation(database),
+        holds=Holds(database),
+        retention=Retention(database),
+        users=Users(database),
+        persons=Persons(database),
+        person_erasures=PersonErasures(database),
+        limits=Limits(database),
+        limit_rules=AddedRules(database),
         artifacts=Artifacts(database),
-        orphans=SqlOrphans(database),
+        orphans=Orphans(database),
         exclusive=exclusive,
         blobs=blobs,
         bus=bus,

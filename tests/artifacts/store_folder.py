@@ -13,7 +13,6 @@ from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.orphans import Orphans
-from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.sqlite import SqliteDatabase
 from tests.harness import settings_for
 from tests.storage.writing import OWNER
@@ -33,8 +32,8 @@ class StoreFolder:
         return Artifacts(self.database)
 
     @property
-    def orphans(self) -> SqlOrphans:
-        return SqlOrphans(self.database)
+    def orphans(self) -> Orphans:
+        return Orphans(self.database)
 
     @property
     def blobs(self) -> FolderBlobs:

@@ -24,7 +24,7 @@ from gateway.ids import now_ms
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.orphans.statements import SqlOrphans
+from gateway.storage.orphans import Orphans
 from gateway.wiring import Storage
 from tests.artifacts.store_folder import ORIGIN, StoreFolder, is_gone, whole
 from tests.storage.writing import OWNER
@@ -46,7 +46,7 @@ class DyingStore(Artifacts):
         raise Killed
 
 
-class DyingOrphans(SqlOrphans):
+class DyingOrphans(Orphans):
     async def suspect(self, paths: Collection[str], at: int) -> None:
         await super().suspect(paths, at)
         raise Killed

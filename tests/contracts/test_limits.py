@@ -10,7 +10,7 @@ from sqlalchemy import select
 from gateway.errors import LimitReached
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.limits import Charge, Held, LimitCounter, Spent, Standing
-from gateway.storage.limits.store import SqlLimits
+from gateway.storage.limits.store import Limits
 from gateway.storage.log import Closing
 from gateway.storage.schema import limit_counters
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
@@ -272,7 +272,7 @@ async def test_counters_of_turns_at_the_same_time_are_kept_as_long_as_there_are_
 
 async def counters(storage: Storage) -> list[str]:
     """The names of those that are stored."""
-    assert isinstance(storage.limits, SqlLimits)
+    assert isinstance(storage.limits, Limits)
     return await storage.limits.database.read(
         lambda connection: list(connection.execute(select(limit_counters.c.name)).scalars())
     )

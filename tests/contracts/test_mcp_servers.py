@@ -7,8 +7,7 @@ from sqlalchemy import text
 
 from gateway.encryption.keyring import Keyring
 from gateway.errors import Conflict, EncryptionOff
-from gateway.storage.mcp_servers import AddedMcpServer
-from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
+from gateway.storage.mcp_servers import AddedMcpServer, AddedMcpServers
 from gateway.wiring import Storage
 from tests.storage.writing import Factory
 
@@ -25,7 +24,7 @@ def server(name: str, settings: str = SECRET) -> AddedMcpServer:
 
 async def rows(storage: Storage) -> str:
     store = storage.mcp_servers
-    assert isinstance(store, SqlAddedMcpServers)
+    assert isinstance(store, AddedMcpServers)
     every = text("SELECT * FROM mcp_servers")
     return repr(await store.database.read(lambda connection: list(connection.execute(every))))
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from gateway.encryption.keyring import Keyring
 from gateway.errors import DecryptionFailed, EncryptionOff
-from gateway.storage.mcp_sign_ins.statements import SqlMcpSignIns
+from gateway.storage.mcp_sign_ins import McpSignIns
 from gateway.wiring import Storage
 from tests.storage.writing import Factory
 
@@ -22,7 +22,7 @@ SECRET = '{"access_token": "at-of-the-server-词"}'
 async def rows(storage: Storage) -> str:
     """All that the table has, as text."""
     store = storage.mcp_sign_ins
-    assert isinstance(store, SqlMcpSignIns)
+    assert isinstance(store, McpSignIns)
     every = text("SELECT * FROM mcp_sign_ins")
     return repr(await store.database.read(lambda connection: list(connection.execute(every))))
 
@@ -93,7 +93,7 @@ async def test_sign_ins_are_rotated_to_a_new_key(factory: Factory, tmp_path: Pat
     async with factory(tmp_path, NEW) as storage:
         store = storage.mcp_sign_ins
         assert [await store.get(key) for key in ("server:a", "server:b")] == ["server:a", "server:b"]
-        assert isinstance(store, SqlMcpSignIns)
+        assert isinstance(store, McpSignIns)
         moved = text("UPDATE mcp_sign_ins SET id = 'server:c' WHERE id = 'server:a'")
         await store.database.write(lambda connection: connection.execute(moved))
         with pytest.raises(DecryptionFailed):

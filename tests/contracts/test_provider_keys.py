@@ -8,8 +8,7 @@ from sqlalchemy import text, update
 
 from gateway.encryption.keyring import Keyring
 from gateway.errors import DecryptionFailed, EncryptionOff, SettingsError
-from gateway.storage.provider_keys import TENANT, ProviderKey
-from gateway.storage.provider_keys.statements import SqlProviderKeys
+from gateway.storage.provider_keys import TENANT, ProviderKey, ProviderKeys
 from gateway.storage.schema import provider_keys
 from gateway.storage.webhooks import Webhook
 from gateway.wiring import Storage
@@ -26,7 +25,7 @@ HOOK = Webhook("wh_a", "ada", "https://a.example/", ("turn.finished",), "whsec_c
 async def rows(storage: Storage, table: str) -> str:
     """All that a table has, as text."""
     keys = storage.provider_keys
-    assert isinstance(keys, SqlProviderKeys)
+    assert isinstance(keys, ProviderKeys)
     every = text(f"SELECT * FROM {table}")
     found = await keys.database.read(lambda connection: list(connection.execute(every)))
     return repr(found)
@@ -63,7 +62,7 @@ async def test_the_users_key_serves_before_their_tenants(factory: Factory, tmp_p
 async def test_a_row_that_is_copied_to_somebody_else_does_not_open(factory: Factory, tmp_path: Path) -> None:
     async with factory(tmp_path, OLD) as storage:
         keys = storage.provider_keys
-        assert isinstance(keys, SqlProviderKeys)
+        assert isinstance(keys, ProviderKeys)
         await keys.set(ADA)
         await keys.database.write(
             lambda connection: connection.execute(update(provider_keys).values(user_id="bob"))

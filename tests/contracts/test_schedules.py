@@ -9,8 +9,7 @@ from sqlalchemy import Connection
 from gateway.errors import Conflict, NotFound, QueueFull
 from gateway.storage.database import Prepared
 from gateway.storage.schedules import KEPT_RUNS, Awaited, Planned, ScheduleRow, ScheduleRun
-from gateway.storage.schedules.results import UNDELIVERED
-from gateway.storage.schedules.statements import AWAITED, DUE, HELD_UP, OVER, SqlSchedules
+from gateway.storage.schedules.store import AWAITED, DUE, HELD_UP, OVER, UNDELIVERED, Schedules
 from gateway.storage.turns import NewTurn
 from gateway.storage.webhooks import Webhook
 from gateway.wiring import Storage
@@ -319,7 +318,7 @@ async def test_one_read_says_what_there_is_to_do(storage: Storage) -> None:
 async def test_a_tick_reads_by_indexes(storage: Storage, statement: Prepared, index: str) -> None:
     """However many there are: schedules of later, and runs that are over, are not looked at."""
     store = storage.schedules
-    assert isinstance(store, SqlSchedules)
+    assert isinstance(store, Schedules)
 
     def filled(connection: Connection) -> None:
         for table, values in (

@@ -17,13 +17,13 @@ from gateway.storage.schedules import Planned, ScheduleRow, ScheduleRun
 from gateway.storage.sessions import BESIDE
 from gateway.storage.webhooks import Delivery, Failure, Webhook
 from gateway.storage.webhooks.enqueue import enqueue
-from gateway.storage.webhooks.statements import (
+from gateway.storage.webhooks.store import (
     DUE,
     EARLIER_PENDING,
     LOOKED_AT,
     NEXT_IS_DUE,
     READY,
-    SqlWebhooks,
+    Webhooks,
 )
 from gateway.storage.webhooks.sweeping import ENDED
 from gateway.wiring import Storage
@@ -265,7 +265,7 @@ async def test_what_waits_in_a_session_keeps_no_other_waiting(storage: Storage) 
     """However much that is; and it is due as soon as what it waits for has ended."""
     await storage.webhooks.add(HOOK, most=9)
     store = storage.webhooks
-    assert isinstance(store, SqlWebhooks)
+    assert isinstance(store, Webhooks)
     for session_id, count in (("s", LOOKED_AT + 9), ("other", 1)):
         for at in range(count):
             place = {"session_id": session_id, "turn_id": f"t{at}"}
@@ -414,7 +414,7 @@ async def test_webhooks_are_their_owners_and_not_too_many(storage: Storage) -> N
 async def test_deliveries_are_found_by_indexes(storage: Storage, statement: Prepared, index: str) -> None:
     """However many have ended, wait for later or are other webhooks'."""
     store = storage.webhooks
-    assert isinstance(store, SqlWebhooks)
+    assert isinstance(store, Webhooks)
 
     def filled(connection: Connection) -> None:
         for state, ended_at in (("pending", "NULL"), ("delivered", "n")):

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from gateway.storage import orphans
 from gateway.storage.artifacts import removal, totals
 from gateway.storage.database import Prepared
-from gateway.storage.orphans import statements as orphans
 from gateway.storage.sqlite import SqliteDatabase
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, create_engine, insert, update
 from gateway.errors import LimitReached
 from gateway.messages import Usage
 from gateway.storage.limits import Charge, LimitCounter, Spent
-from gateway.storage.limits.statements import charge, forget, raise_hold, settle, standings
+from gateway.storage.limits.counters import charge, forget, raise_hold, settle, standings
 from gateway.storage.schema import limit_counters, limit_holds, messages, turns
 
 MOST = 100

@@ -21,7 +21,7 @@ from gateway.storage.branches import Branch, up_to
 from gateway.storage.branches.branch_positions import branch_of, ranges_of
 from gateway.storage.database import Prepared, Store, query, snapshot, transaction
 from gateway.storage.messages import GENERATION_OPEN
-from gateway.storage.orphans.statements import claim
+from gateway.storage.orphans import claim
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import compressions, heads, sessions
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, select, union_all
 
 from gateway.errors import Conflict
+from gateway.storage import orphans
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.rows import ARCHIVES
+from gateway.storage.busy_sessions import check_is_idle
 from gateway.storage.database import Database, Prepared, Store, query
-from gateway.storage.orphans import statements as orphans
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, session_archives
-from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.purges import Purges
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")

@@ -19,9 +19,9 @@ from sqlalchemy import (
 from gateway.errors import NotFound
 from gateway.storage.archives import SummaryRow
 from gateway.storage.archives.rows import SUMMARIES
+from gateway.storage.busy_sessions import BUSY
 from gateway.storage.database import Prepared, Store, query, transaction
 from gateway.storage.schema import heads, sessions, summaries
-from gateway.storage.sessions.busy import BUSY
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
 
 ALL = select(*SUMMARIES.columns).join_from(summaries, sessions)

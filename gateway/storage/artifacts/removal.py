@@ -8,8 +8,8 @@ from sqlalchemy import Connection, bindparam, delete, null, or_, select, update
 from gateway.storage.artifacts.totals import count_out
 from gateway.storage.artifacts.uses import IS_OF, forget
 from gateway.storage.database import Prepared
-from gateway.storage.holds.statements import user_is_held
-from gateway.storage.orphans.statements import suspect
+from gateway.storage.holds import user_is_held
+from gateway.storage.orphans import suspect
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 
 PUT_OFF = 86_400_000

@@ -18,8 +18,8 @@ from gateway.storage.artifacts import ArtifactRow, Kind, SpaceUsed, Stock, blob_
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.uses import IS_OF, USED
 from gateway.storage.database import Prepared, Store, query, snapshot, transaction
-from gateway.storage.holds.statements import check_not_held
-from gateway.storage.orphans.statements import claim, suspect
+from gateway.storage.holds import check_not_held
+from gateway.storage.orphans import claim, suspect
 from gateway.storage.refusals import no_artifact, no_session
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 from gateway.storage.webhooks.enqueue import enqueue

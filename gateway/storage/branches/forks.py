@@ -22,10 +22,10 @@ from gateway.storage.branches.branch_positions import (
     state_of,
     turn_before,
 )
+from gateway.storage.busy_sessions import check_is_idle
 from gateway.storage.database import Prepared
 from gateway.storage.row_codec import as_json, pairs_of
 from gateway.storage.schema import active_ranges, branches, compressions, sessions, summaries, turns
-from gateway.storage.sessions.busy import check_is_idle
 
 _IN_BRANCH = turns.c.branch == bindparam("branch")
 NEXT_BEGINS = Prepared(select(func.min(BEGAN)).where(RAN, bindparam("at") < BEGAN))

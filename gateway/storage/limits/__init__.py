@@ -1,4 +1,4 @@
-"""What storage owes about limits: what was taken of each in a period, and what open turns hold of it.
+"""Limits: what was taken of each in a period, and what open turns hold of it.
 
     accept ─▶ hold        the estimate of the turn, in the transaction that accepts it
     before each call ─▶ raise the hold, where the turn has come near it
@@ -10,7 +10,6 @@ without any writer that could be killed in between.
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -117,74 +116,16 @@ class Spent(NamedTuple):
         return self.tokens if measure == "tokens" else self.cost or 0
 
 
-class TurnLimits(Protocol):
-    """What a running turn asks. Raises errors.StorageError when the database cannot do its work."""
-
-    async def raise_hold(self, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
-        """Holds what the turn has `spent` and may spend in its next call, where it does not already. A limit
-        that has no room for it is returned: the turn then holds no more than it has spent."""
-        ...
-
-
-class TurnBudget(TurnLimits, Protocol):
-    """The same, and whether there is anything to ask."""
+class TurnBudget(Protocol):
+    """What a running turn asks."""
 
     @property
     def is_spending_limited(self) -> bool:
         """Whether something of what turns spend is limited now."""
         ...
 
-
-class Limits(TurnLimits, Protocol):
-    """Every method raises errors.StorageError when the database cannot do its work. Turns are charged where
-    they are accepted (`NewTurn.charges`)."""
-
-    async def take(self, counter: LimitCounter, wanted: int) -> tuple[int, int]:
-        """Takes up to `wanted` of what is left: how much that was, and what has been taken by all."""
-        ...
-
-    async def standings(self, counters: Sequence[LimitCounter]) -> Sequence[Standing]:
-        """How they stand now, turns that are over settled."""
-        ...
-
-    async def take_for_call(self, charges: Sequence[Charge], at: int) -> None:
-        """Takes the amounts of all `charges` for a model call beside turns. Raises errors.LimitReached: there
-        is no room for one of them, and nothing is taken."""
-        ...
-
-    async def settle_call(self, changes: Sequence[tuple[LimitCounter, int]], call: SideCall | None) -> None:
-        """Changes what is used of counters by so much, and counts the call that is over."""
-        ...
-
-    async def side_usage(self, owner: str, since: int) -> Sequence[SideUsage]:
-        """The usage of calls beside turns on behalf of a user since that day, by purpose and model."""
-        ...
-
-    async def side_usage_of_days(self, owner: str, first: int, last: int) -> Sequence[DaySideUsage]:
-        """The same of each day from `first` to `last`."""
-        ...
-
-    async def side_usage_of_users(
-        self, owners: Sequence[str], first: int, last: int
-    ) -> Sequence[tuple[str, SideUsage]]:
-        """The same of several users on those days, each with its user, all models together ("")."""
-        ...
-
-    async def first_side_day(self, owner: str) -> int | None:
-        """The first day of which something is known."""
-        ...
-
-    async def forget_calls(self, now: int) -> None:
-        """Removes what is too old to be asked for."""
-        ...
-
-    async def settle(self, most: int) -> int:
-        """Settles up to `most` holds of turns that are over; how many there were."""
-        ...
-
-    async def forget(self, before: int) -> None:
-        """Removes counters that ended before that time, and those that never end, of which nothing is
-        held."""
+    async def raise_hold(self, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
+        """As `counters.raise_hold`. Raises errors.StorageError."""
         ...
 
 

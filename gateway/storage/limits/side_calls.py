@@ -21,7 +21,7 @@ from gateway.storage.limits import (
     Standing,
     limit_reached,
 )
-from gateway.storage.limits.statements import ADD, HELD, counter_key, settled
+from gateway.storage.limits.counters import ADD, HELD, counter_key, settled
 from gateway.storage.schema import side_calls
 
 KEPT_DAYS = 400
@@ -44,7 +44,8 @@ FORGET = Prepared(delete(side_calls).where(side_calls.c.day < bindparam("first_d
 
 
 def take_for_call(connection: Connection, charges: Sequence[Charge], at: int) -> None:
-    """Takes what a call may use. Raises errors.LimitReached, and takes nothing."""
+    """Takes the amounts of all `charges` for a model call beside turns. Raises errors.LimitReached: there is
+    no room for one of them, and nothing is taken."""
     for each in sorted(charges, key=lambda each: each.counter.name):
         used = settled(connection, each.counter)
         held = HELD.value(connection, **counter_key(each.counter), but_of="")
@@ -76,6 +77,7 @@ def settle_call(
 
 
 def side_usage(connection: Connection, owner: str, since: int) -> Sequence[SideUsage]:
+    """The usage of calls beside turns on behalf of a user since that day, by purpose and model."""
     columns = side_calls.c
     sums = select(columns.purpose, columns.model, *(func.sum(columns[name]) for name in _VALUES)).where(
         columns.owner == owner, columns.day >= since // DAY_MS
@@ -88,6 +90,7 @@ def side_usage(connection: Connection, owner: str, since: int) -> Sequence[SideU
 
 
 def side_usage_of_days(connection: Connection, owner: str, first: int, last: int) -> Sequence[DaySideUsage]:
+    """The same of each day from `first` to `last`."""
     columns = side_calls.c
     wanted = (
         select(columns.day, columns.purpose, columns.model, *(columns[name] for name in _VALUES))
@@ -101,6 +104,7 @@ def side_usage_of_days(connection: Connection, owner: str, first: int, last: int
 def side_usage_of_users(
     connection: Connection, owners: Sequence[str], first: int, last: int
 ) -> Sequence[tuple[str, SideUsage]]:
+    """The same of several users on those days, each with its user, all models together ("")."""
     columns = side_calls.c
     by = (columns.owner, columns.purpose)
     wanted = select(*by, *(func.sum(columns[name]) for name in _VALUES))
@@ -112,9 +116,10 @@ def side_usage_of_users(
 
 
 def first_side_day(connection: Connection, owner: str) -> int | None:
+    """The first day of which something is known."""
     return FIRST_DAY.value(connection, of=owner)
 
 
 def forget_calls(connection: Connection, now: int) -> None:
-    """Removes what was used before KEPT_DAYS."""
+    """Removes what is older than KEPT_DAYS."""
     FORGET.run(connection, first_day=now // DAY_MS - KEPT_DAYS)

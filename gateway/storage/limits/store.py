@@ -1,17 +1,17 @@
-"""Limits as a store."""
+"""Limits in the database: `counters` and `side_calls` as transactions of their own."""
 
 from gateway.storage.database import Store, reads, writes
-from gateway.storage.limits import side_calls, statements
+from gateway.storage.limits import counters, side_calls
 
 
-class SqlLimits(Store):
-    """The `Limits` protocol."""
+class Limits(Store):
+    """Turns are charged where they are accepted (`NewTurn.charges`)."""
 
-    raise_hold = writes(statements.raise_hold)
-    take = writes(statements.take)
-    standings = reads(statements.standings)
-    settle = writes(statements.settle)
-    forget = writes(statements.forget)
+    raise_hold = writes(counters.raise_hold)
+    take = writes(counters.take)
+    standings = reads(counters.standings)
+    settle = writes(counters.settle)
+    forget = writes(counters.forget)
     take_for_call = writes(side_calls.take_for_call)
     settle_call = writes(side_calls.settle_call)
     side_usage = reads(side_calls.side_usage, snapshot=False)

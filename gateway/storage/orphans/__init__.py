@@ -10,37 +10,96 @@ being removed, and a crash leaves at most a candidate, which a sweep removes.
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from pathlib import Path
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, literal_column, select, union_all, update
 
 from gateway.storage.blobs import Blobs
+from gateway.storage.database import Database, Prepared, Store, query, transaction
+from gateway.storage.orphans.removal_hold import removing
+from gateway.storage.schema import artifacts, compressions, doubtful_blobs, session_archives
+
+_PATH = bindparam("path")
+_OF_PATH = doubtful_blobs.c.path == _PATH
+_SINCE = func.abs(doubtful_blobs.c.since)
+ARCHIVED = (session_archives.c.events_path, session_archives.c.messages_path, compressions.c.archive_path)
+"""Where archives and versions name their blobs."""
+
+MAY_REMOVE = "SELECT pg_try_advisory_xact_lock_shared(hashtextextended('gateway backup', 19))"
+"""Not while a backup has the lock (`LockClass.BACKUP`); a backup waits for who has it."""
+
+ADD = Prepared(insert(doubtful_blobs).values(path=_PATH, since=bindparam("at")))
+REMOVE = Prepared(delete(doubtful_blobs).where(_OF_PATH))
+CLAIM = Prepared(delete(doubtful_blobs).where(_OF_PATH, doubtful_blobs.c.since >= literal_column("0")))
+LOCK = Prepared(select(doubtful_blobs.c.path).where(_OF_PATH).with_for_update())
+CONDEMN = Prepared(update(doubtful_blobs).where(_OF_PATH).values(since=bindparam("since")))
+CANDIDATES = Prepared(
+    select(doubtful_blobs.c.path)
+    .where(bindparam("before") > _SINCE)
+    .order_by(_SINCE, doubtful_blobs.c.path)
+    .limit(bindparam("limit"))
+)
+NAMED = Prepared(
+    union_all(*(select(column).where(column == _PATH) for column in (artifacts.c.path, *ARCHIVED))).limit(1)
+)
 
 
-class Orphans(Protocol):
-    """The blobs that may be orphans. All methods raise `errors.StorageError` when the database cannot do its
-    work, and nothing half-done is left behind."""
+def suspect(connection: Connection, paths: Collection[str], at: int) -> None:
+    """Part of a transaction: these are candidates from `at` (Unix milliseconds) on, also those that were
+    before: they are about to be written, or have lost a row."""
+    for path in paths:
+        REMOVE.run(connection, path=path)
+        ADD.run(connection, path=path, at=at)
+
+
+def claim(connection: Connection, path: str) -> bool:
+    """Part of the transaction that adds a row which names the path: False when it was no candidate, or is
+    condemned."""
+    return CLAIM.run(connection, path=path).rowcount == 1
+
+
+class Orphans(Store):
+    """The candidates; `since` is below 0 in the row of one that is condemned. `folder` is the data folder of
+    a file, in which a backup is made known. On a server `condemn` asks whether one is made."""
+
+    def __init__(self, database: Database, folder: Path | None = None) -> None:
+        super().__init__(database)
+        self._folder = folder
 
     def removing(self) -> AbstractContextManager[bool]:
         """Whether blobs may be removed within: not while a backup is made."""
-        ...
+        return removing(self._folder)
 
-    async def suspect(self, paths: Collection[str], at: int) -> None:
-        """These are candidates from `at` (Unix milliseconds) on, also those that were before: they are about
-        to be written, or have lost a row."""
-        ...
+    @transaction
+    def suspect(self, connection: Connection, paths: Collection[str], at: int) -> None:
+        """Makes candidates of these, as the function of that name."""
+        suspect(connection, paths, at)
 
-    async def candidates(self, before: int, limit: int) -> Sequence[str]:
+    @query
+    def candidates(self, connection: Connection, before: int, limit: int) -> Sequence[str]:
         """Those since before that time, the oldest first."""
-        ...
+        return [path for (path,) in CANDIDATES.all(connection, before=before, limit=limit)]
 
-    async def condemn(self, path: str, at: int) -> bool:
+    @transaction
+    def condemn(self, connection: Connection, path: str, at: int) -> bool:
         """Whether the candidate is to be removed, as no artifact, archive or version names it: none will from
         then on, and it is a candidate since `at`. One that something names is a candidate no more. While a
         backup is made of a database on a server it stays what it is."""
-        ...
+        if connection.dialect.name == "postgresql" and not connection.exec_driver_sql(MAY_REMOVE).scalar():
+            return False
+        # In statements of their own: a claim at the same time is committed before the second.
+        if LOCK.one(connection, path=path) is None:
+            return False
+        if NAMED.one(connection, path=path) is not None:
+            REMOVE.run(connection, path=path)
+            return False
+        CONDEMN.run(connection, path=path, since=-max(at, 1))
+        return True
 
-    async def resolve(self, path: str) -> None:
+    @transaction
+    def resolve(self, connection: Connection, path: str) -> None:
         """The blob was removed: it is no candidate any more."""
-        ...
+        REMOVE.run(connection, path=path)
 
 
 async def remove_orphan(orphans: Orphans, blobs: Blobs, path: str, at: int) -> bool:

@@ -20,6 +20,7 @@ from gateway.storage.artifacts.totals import room_of, space_used
 from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.branches.forks import ADD as ADD_BRANCH
 from gateway.storage.branches.forks import put_active
+from gateway.storage.busy_sessions import check_is_idle
 from gateway.storage.database import Prepared, Store, query, reads, snapshot, writes
 from gateway.storage.log.feedback import feedback_text
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
@@ -27,7 +28,6 @@ from gateway.storage.refusals import no_session
 from gateway.storage.row_codec import as_json, pairs_of
 from gateway.storage.schema import branches, heads, instructions, messages, sessions, turns
 from gateway.storage.sessions import SessionRow
-from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.copies import (
     ArtifactCopy,
     Attachment,

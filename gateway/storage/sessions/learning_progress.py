@@ -16,10 +16,10 @@ from sqlalchemy import (
     update,
 )
 
+from gateway.storage.busy_sessions import BUSY
 from gateway.storage.database import Prepared, Store, query, transaction
 from gateway.storage.schema import heads, messages, session_archives, sessions
 from gateway.storage.sessions import BESIDE
-from gateway.storage.sessions.busy import BUSY
 from gateway.storage.turns.heads import OF_SESSION
 
 _ID = bindparam("session_id")

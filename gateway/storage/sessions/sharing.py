@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, null, select, update
 
 from gateway.errors import Conflict, NotFound
+from gateway.storage.busy_sessions import check_is_idle
 from gateway.storage.database import Prepared
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import branches, heads, project_members, sessions
 from gateway.storage.sessions import Sharing
-from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.stranded_turns import settle
 

@@ -10,16 +10,15 @@ from sqlalchemy import Connection, bindparam, delete, null, select, update
 from gateway.errors import Conflict, SessionIdTaken
 from gateway.ids import now_ms
 from gateway.storage.archives.store import suspect_archives
+from gateway.storage.busy_sessions import check_is_idle
 from gateway.storage.database import Database, Prepared, SessionLock, query, reads, send, transaction, writes
-from gateway.storage.holds.statements import check_not_held
+from gateway.storage.holds import check_not_held
 from gateway.storage.messages import PromptMemories
 from gateway.storage.replica_signals import Signal
-from gateway.storage.retention import SessionDays
-from gateway.storage.retention.statements import set_session
+from gateway.storage.retention import SessionDays, set_session
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import sessions
 from gateway.storage.sessions import Order, SessionRow, Sharing, Whose
-from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.message_queries import ReadArchived
 from gateway.storage.sessions.purges import Purges

@@ -22,7 +22,7 @@ from gateway.storage.branches import ROOT
 from gateway.storage.branches.branch_positions import place_of
 from gateway.storage.branches.forks import Entry, enter
 from gateway.storage.database import Prepared, send
-from gateway.storage.limits.statements import charge
+from gateway.storage.limits.counters import charge
 from gateway.storage.messages import History
 from gateway.storage.refusals import is_answering
 from gateway.storage.replica_signals import Signal

@@ -9,7 +9,7 @@ from gateway.encryption.keyring import Keyring, key_id_of, key_missing
 from gateway.errors import DecryptionFailed
 from gateway.storage.database import Database
 from gateway.storage.webhooks import Webhook
-from gateway.storage.webhooks.statements import SqlWebhooks
+from gateway.storage.webhooks.store import Webhooks
 
 log = structlog.get_logger(__name__)
 
@@ -19,9 +19,9 @@ def bound_to(webhook_id: str, owner: str) -> Sequence[str]:
     return ("webhook", webhook_id, owner)
 
 
-class EncryptedWebhooks(SqlWebhooks):
-    """The protocols `Webhooks` and `Deliveries`. Secrets from before there was a key are read as they are.
-    What finds webhooks raises errors.DecryptionFailed besides."""
+class EncryptedWebhooks(Webhooks):
+    """Webhooks whose secrets are encrypted. Those from before there was a key are read as they are. Finding
+    webhooks raises errors.DecryptionFailed besides."""
 
     def __init__(self, database: Database, keyring: Keyring | None) -> None:
         super().__init__(database)

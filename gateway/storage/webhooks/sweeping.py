@@ -44,10 +44,6 @@ def old(
 
 
 def sweep(connection: Connection, removed: Sequence[int], given_up: Sequence[int], now: int) -> None:
+    """Removes these, and gives up those that are pending still."""
     DROP.many(connection, ({"of": number} for number in removed))
     GIVE_UP.many(connection, ({"of": number, "now": now, "why": TOO_OLD} for number in given_up))
-
-
-def counts(connection: Connection) -> tuple[int, int]:
-    found = dict(COUNTS.all(connection))
-    return found.get("pending", 0), found.get("dead", 0)

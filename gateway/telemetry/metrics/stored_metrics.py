@@ -40,7 +40,7 @@ class CountedArtifacts(Protocol):
 
 
 class CountedDeliveries(Protocol):
-    """Deliveries, as far as they can be counted; see `storage.webhooks.Deliveries`."""
+    """Deliveries, as far as they can be counted; see `storage.webhooks.store.Webhooks`."""
 
     async def counts(self) -> tuple[int, int]: ...
 
