@@ -8,6 +8,7 @@ from starlette.responses import Response
 from gateway.api.session_bodies import Instructions
 from gateway.auth import user_of
 from gateway.errors import InvalidRequest
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Id, Line, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_user
@@ -153,6 +154,7 @@ class ProjectDetails(ProjectReply):
     invited: list[InvitedReply] = Field(description="Who has not answered yet, the oldest first.")
 
 
+@endpoint("POST", "/api/projects", "project.create", {201: (ProjectReply,)}, ProjectBody, refusals=(409, 413))
 async def create(request: ApiRequest) -> Response:
     """Makes a project, or a household, of which you are the owner."""
     asked, projects = await request.read_body(ProjectBody), request.gateway.projects
@@ -162,12 +164,14 @@ async def create(request: ApiRequest) -> Response:
     return json_reply(made, 201, headers={"location": f"/api/projects/{project.id}"})
 
 
+@endpoint("GET", "/api/projects", "project.list", {200: (ProjectList,)})
 async def find(request: ApiRequest) -> Response:
     """The projects and households that you are in."""
     found = await request.gateway.projects.list(request.principal)
     return json_reply(ProjectList(projects=[ProjectReply.of(each) for each in found]))
 
 
+@endpoint("GET", "/api/projects/{project_id}", "project.read", {200: (ProjectDetails,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """A project that you are in, and its members."""
     projects, project_id = request.gateway.projects, request.path_id("project_id")
@@ -186,6 +190,14 @@ async def read(request: ApiRequest) -> Response:
     return json_reply(ProjectDetails(**found.model_dump(), members=shown, invited=invited))
 
 
+@endpoint(
+    "PATCH",
+    "/api/projects/{project_id}",
+    "project.rename",
+    {200: (ProjectReply,)},
+    ProjectChanges,
+    refusals=(403, 404, 409, 413),
+)
 async def change(request: ApiRequest) -> Response:
     """Gives a project another name, or other instructions for the sessions that are made in it; for its
     owners."""
@@ -196,6 +208,9 @@ async def change(request: ApiRequest) -> Response:
     return json_reply(ProjectReply.of(Membership(project, "owner")))
 
 
+@endpoint(
+    "PUT", "/api/projects/order", "project.arrange", {200: (ProjectList,)}, ProjectOrder, refusals=(413,)
+)
 async def arrange(request: ApiRequest) -> Response:
     """Puts your projects in an order, which is yours alone."""
     asked = await request.read_body(ProjectOrder)
@@ -203,6 +218,7 @@ async def arrange(request: ApiRequest) -> Response:
     return json_reply(ProjectList(projects=[ProjectReply.of(each) for each in found]))
 
 
+@endpoint("DELETE", "/api/projects/{project_id}", "project.delete", {204: (None,)}, refusals=(403, 404, 409))
 async def delete(request: ApiRequest) -> Response:
     """Removes a project with what it remembers; for its owners. Sessions that were shared in it stay with
     their owners, and are private again."""
@@ -210,6 +226,14 @@ async def delete(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint(
+    "PUT",
+    "/api/projects/{project_id}/members/{user}",
+    "project.put_member",
+    {204: (None,)},
+    RoleBody,
+    refusals=(403, 404, 409, 413),
+)
 async def put_member(request: ApiRequest) -> Response:
     """Invites a user of your tenant, who need not have come yet, or gives a member another role; for owners.
     Who is invited is a member once they accept."""
@@ -218,6 +242,13 @@ async def put_member(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint(
+    "DELETE",
+    "/api/projects/{project_id}/members/{user}",
+    "project.remove_member",
+    {204: (None,)},
+    refusals=(403, 404, 409),
+)
 async def remove_member(request: ApiRequest) -> Response:
     """Removes a member, or takes an invitation back; owners remove anybody, and everybody may leave. Their
     streams of its sessions end, and what they shared is private again."""
@@ -225,18 +256,23 @@ async def remove_member(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint("GET", "/api/invitations", "project.list_invitations", {200: (InvitationList,)})
 async def find_invitations(request: ApiRequest) -> Response:
     """The projects and households that you are asked into."""
     found = await request.gateway.projects.invitations(request.principal)
     return json_reply(InvitationList(invitations=[InvitationReply.of(*each) for each in found]))
 
 
+@endpoint(
+    "POST", "/api/invitations/{project_id}/accept", "project.accept", {200: (ProjectReply,)}, refusals=(404,)
+)
 async def accept(request: ApiRequest) -> Response:
     """Makes you a member of a project that you are asked into."""
     found = await request.gateway.projects.accept(request.principal, request.path_id("project_id"))
     return json_reply(ProjectReply.of(found))
 
 
+@endpoint("DELETE", "/api/invitations/{project_id}", "project.decline", {204: (None,)}, refusals=(404,))
 async def decline(request: ApiRequest) -> Response:
     """Takes an invitation away, as if there had been none."""
     await request.gateway.projects.decline(request.principal, request.path_id("project_id"))

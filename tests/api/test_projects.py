@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from gateway.api.access_url_table import ACCESS, PROJECTS
+from gateway.api.url_table import ENDPOINTS
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway
 
@@ -97,7 +97,7 @@ async def test_a_project_of_others_is_as_absent_as_one_that_never_was(guarded: C
     ada, bob, other_ada, eve = await people(guarded)
     project = await project_of(guarded, ada)
     bodies: dict[str, Any] = {"PATCH": {"name": "mine"}, "PUT": {"role": "owner"}}
-    routes = [each for each in ACCESS if each.path.startswith(f"{PROJECTS}/{{project_id}}")]
+    routes = [each for each in ENDPOINTS if each.path.startswith("/api/projects/{project_id}")]
     assert len(routes) == 5
 
     for route in routes:
