@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "history": 4230,
     "http": 1800,
     "lifespan": 660,
-    "memory": 7060,
+    "memory": 7130,
     "model": 3700,
     "prompt": 730,
     "schedules": 400,
