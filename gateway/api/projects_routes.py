@@ -18,19 +18,21 @@ from gateway.storage.projects import (
     Member,
     Membership,
     Project,
-    ProjectKind,
     ProjectRole,
     member_handle,
 )
 
 Name = Annotated[Line, Field(max_length=100)]
+Kind = Annotated[Literal["project"], Field(description="Of all. Clients of earlier versions read it.")]
 
 
 class ProjectBody(Body):
     """A project to make. You are its first owner."""
 
     name: Name
-    kind: ProjectKind = "project"
+    kind: Literal["project", "household"] | None = Field(
+        None, description="Without effect. It is taken from clients of earlier versions."
+    )
 
 
 class ProjectChanges(Body):
@@ -63,7 +65,7 @@ class ProjectReply(Reply):
     """A project that you are in."""
 
     id: str
-    kind: Literal["project", "household"]
+    kind: Kind = "project"
     name: str
     role: Literal["owner", "editor", "reader"] = Field(description="Yours.")
     created_by: str = Field(description="The user who made it.")
@@ -77,7 +79,6 @@ class ProjectReply(Reply):
         project = found.project
         return cls(
             id=project.id,
-            kind=project.kind,
             name=project.name,
             role=found.role,
             created_by=user_of(project.created_by),
@@ -117,7 +118,7 @@ class InvitationReply(Reply):
     """A project that you are asked into. Nothing of it is yours before you accept."""
 
     project_id: str
-    kind: Literal["project", "household"]
+    kind: Kind = "project"
     name: str
     role: Literal["owner", "editor", "reader"] = Field(description="That you would have.")
     invited_by: str = Field(description="The user who asks.")
@@ -127,7 +128,6 @@ class InvitationReply(Reply):
     def of(cls, project: Project, asked: Invitation) -> "InvitationReply":
         return cls(
             project_id=project.id,
-            kind=project.kind,
             name=project.name,
             role=asked.role,
             invited_by=user_of(asked.invited_by),
@@ -156,9 +156,9 @@ class ProjectDetails(ProjectReply):
 
 @endpoint("POST", "/api/projects", "project.create", {201: (ProjectReply,)}, ProjectBody, refusals=(409, 413))
 async def create(request: ApiRequest) -> Response:
-    """Makes a project, or a household, of which you are the owner."""
+    """Makes a project, of which you are the owner."""
     asked, projects = await request.read_body(ProjectBody), request.gateway.projects
-    project = await projects.create(request.principal, asked.name, asked.kind)
+    project = await projects.create(request.principal, asked.name)
     request.concerns("project", project.id)
     made = ProjectReply.of(Membership(project, "owner"))
     return json_reply(made, 201, headers={"location": f"/api/projects/{project.id}"})
@@ -166,7 +166,7 @@ async def create(request: ApiRequest) -> Response:
 
 @endpoint("GET", "/api/projects", "project.list", {200: (ProjectList,)})
 async def find(request: ApiRequest) -> Response:
-    """The projects and households that you are in."""
+    """The projects that you are in."""
     found = await request.gateway.projects.list(request.principal)
     return json_reply(ProjectList(projects=[ProjectReply.of(each) for each in found]))
 
@@ -258,7 +258,7 @@ async def remove_member(request: ApiRequest) -> Response:
 
 @endpoint("GET", "/api/invitations", "project.list_invitations", {200: (InvitationList,)})
 async def find_invitations(request: ApiRequest) -> Response:
-    """The projects and households that you are asked into."""
+    """The projects that you are asked into."""
     found = await request.gateway.projects.invitations(request.principal)
     return json_reply(InvitationList(invitations=[InvitationReply.of(*each) for each in found]))
 

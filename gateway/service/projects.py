@@ -12,7 +12,6 @@ from gateway.storage.projects import (
     Member,
     Membership,
     Project,
-    ProjectKind,
     ProjectRole,
 )
 from gateway.storage.turns import TurnRow
@@ -38,9 +37,9 @@ class UserProjects:
         self._projects = deps.projects
         self._stop = stop
 
-    async def create(self, who: Principal, name: str, kind: ProjectKind = "project") -> Project:
+    async def create(self, who: Principal, name: str) -> Project:
         """A new one, of which the caller is the owner. Raises errors.Conflict (too_many_projects)."""
-        project = Project(new_project_id(), who.tenant, kind, name, who.user_id, now_ms())
+        project = Project(new_project_id(), who.tenant, name, who.user_id, now_ms())
         await self._projects.add(project, most=MAX_PROJECTS)
         return project
 

@@ -91,6 +91,17 @@ async def test_an_owner_makes_a_project_and_adds_people_of_their_tenant(guarded:
     assert (await guarded.get("/api/projects", **other_ada)).json() == {"projects": []}
 
 
+async def test_a_household_of_an_earlier_client_is_a_project_as_others(guarded: Client) -> None:
+    """Its `kind` is taken and says nothing: households of the memory are those of GATEWAY_HOUSEHOLDS."""
+    ada, *_ = await people(guarded)
+
+    made = await asked(guarded, "POST", "/api/projects", ada, {"name": "Home", "kind": "household"})
+
+    assert (made.status_code, made.json()["kind"]) == (201, "project")
+    (listed,) = (await guarded.get("/api/projects", **ada)).json()["projects"]
+    assert (listed["name"], listed["kind"]) == ("Home", "project")
+
+
 async def test_a_project_of_others_is_as_absent_as_one_that_never_was(guarded: Client) -> None:
     """On every route that names one: for another tenant, and for somebody of the same tenant who is not in
     it."""

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple, Protocol
 from gateway.storage.sessions import SessionRow, Shared
 from gateway.storage.turns import TurnRow
 
-ProjectKind = Literal["project", "household"]
 ProjectRole = Literal["owner", "editor", "reader"]
 Sharing = Shared | Literal["none"]
 Need = Literal["read", "write", "manage", "own"]
@@ -19,15 +18,15 @@ NEEDS: tuple[Need, ...] = ("read", "write", "manage", "own")
 @dataclass(frozen=True, slots=True)
 class Project:
     """A row of its own. `created_at` is in Unix milliseconds; `instructions` are those with which sessions
-    begin that are made in it."""
+    begin that are made in it. `kind` is written for versions before, which had others, and is not read."""
 
     id: str
     tenant: str
-    kind: ProjectKind
     name: str
     created_by: str
     created_at: int
     instructions: str | None = None
+    kind: str = "project"
 
 
 @dataclass(frozen=True, slots=True)
