@@ -8,12 +8,13 @@ from starlette.responses import Response
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.anthropic.anthropic_message import error_body
 from gateway.errors import GatewayError, NotFound
-from gateway.http.endpoint import Endpoint
+from gateway.http.endpoint import endpoint, endpoints_of
 from gateway.http.requests import ApiRequest
 
 JSON = "application/json"
 
 
+@endpoint("GET", "/v1/models", "model.list", {200: (JSON,)}, problem=JSON)
 async def index(request: ApiRequest) -> Response:
     """The models that a request may choose, in a form that the SDKs of OpenAI and of Anthropic read."""
     found = [_model(name) for name in request.settings.models]
@@ -21,6 +22,7 @@ async def index(request: ApiRequest) -> Response:
     return _json({"object": "list", "data": found, **about})
 
 
+@endpoint("GET", "/v1/models/{model:path}", "model.read", {200: (JSON,)}, refusals=(404,), problem=JSON)
 async def one(request: ApiRequest) -> Response:
     """One of them."""
     name = request.path_text("model")
@@ -62,13 +64,4 @@ def _problem(error: GatewayError, status: int, request_id: str) -> tuple[bytes, 
     return orjson.dumps(about), JSON
 
 
-ADAPTER = Adapter(
-    "/v1/models",
-    (
-        Endpoint("GET", "/v1/models", "model.list", index, {200: (JSON,)}, problem=JSON),
-        Endpoint(
-            "GET", "/v1/models/{model:path}", "model.read", one, {200: (JSON,)}, refusals=(404,), problem=JSON
-        ),
-    ),
-    _problem,
-)
+ADAPTER = Adapter("/v1/models", endpoints_of(__name__), _problem)

@@ -1,1 +1,1 @@
-"""The HTTP API. url_table.py is the URL table, the files `…_routes` answer."""
+"""The HTTP API. The files `…_routes` declare its endpoints, url_table.py lists these files."""

@@ -6,6 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.events.tool_calls import Decision, Scope
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Prose, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.approvals import MAX_REASON
@@ -78,6 +79,14 @@ class Grants(Reply):
     grants: list[ToolGrant]
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/turns/{turn_id}/approvals/{tool_call_id}",
+    "approval.decide",
+    {200: (Approval,)},
+    DecisionBody,
+    refusals=(404, 409, 413),
+)
 async def decide(request: ApiRequest) -> Response:
     """Approves or denies a call that waits; its turn goes on. The same decision again changes nothing."""
     body = await request.read_body(DecisionBody)
@@ -96,6 +105,13 @@ async def decide(request: ApiRequest) -> Response:
     return json_reply(Approval.of(row))
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/turns/{turn_id}/approvals/{tool_call_id}",
+    "approval.read",
+    {200: (Approval,)},
+    refusals=(404,),
+)
 async def read(request: ApiRequest) -> Response:
     """A call that needs, or needed, a decision."""
     row = await request.gateway.approvals.read(
@@ -107,18 +123,21 @@ async def read(request: ApiRequest) -> Response:
     return json_reply(Approval.of(row))
 
 
+@endpoint("GET", "/api/approvals", "approval.list", {200: (ApprovalsReply,)})
 async def waiting(request: ApiRequest) -> Response:
     """The caller's calls that wait for a decision, at most 200: those that have waited longest."""
     rows = await request.gateway.approvals.waiting(request.principal)
     return json_reply(ApprovalsReply(approvals=[Approval.of(row) for row in rows]))
 
 
+@endpoint("GET", "/api/grants", "grant.list", {200: (Grants,)})
 async def grants(request: ApiRequest) -> Response:
     """The tools that the caller allowed to run without asking."""
     found = await request.gateway.approvals.grants(request.principal)
     return json_reply(Grants(grants=[ToolGrant.from_row(grant, granted_at=grant.at) for grant in found]))
 
 
+@endpoint("DELETE", "/api/grants/{tool}", "grant.revoke", {204: (None,)}, refusals=(404,))
 async def revoke(request: ApiRequest) -> Response:
     """Asks about a tool again, in all sessions."""
     await request.gateway.approvals.revoke(request.principal, request.path_text("tool"))

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from types import MappingProxyType
 
 from starlette.responses import Response
 
@@ -21,6 +22,7 @@ from gateway.errors import InvalidRequest, TooLarge
 from gateway.http.conditional_requests import is_known
 from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.downloads import Download
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.error_responses import refusal
 from gateway.http.json_types import artifact_ref, json_reply
 from gateway.http.ranges import Unsatisfiable, range_of
@@ -48,6 +50,14 @@ CHUNK_SIZE = 65_536
 
 AS_IT_IS = "Send the file as it is, in a body of its own content type"
 
+RANGE = MappingProxyType(
+    {
+        "Range": "One range of bytes of the content, such as `bytes=0-1023`: 206.",
+        "If-Range": "The ETag of the content that the range goes on with; another: all of it.",
+        "If-None-Match": "ETags that are known: 304 when the content has one of them.",
+    }
+)
+
 ISOLATED = {
     # Stored, but asked for again each time: who may read it is checked, and what was deleted is gone.
     "cache-control": "private, no-cache",
@@ -57,6 +67,16 @@ ISOLATED = {
 }
 
 
+@endpoint(
+    "POST",
+    "/api/artifacts",
+    "artifact.keep",
+    {201: (ArtifactCompact,)},
+    ArtifactBody,
+    query=UploadQuery,
+    upload=BYTES,
+    refusals=(404, 409, 413, 429, 503),
+)
 async def keep(request: ApiRequest) -> Response:
     """Keeps a content. A body of any type but application/json is the content itself, and so is JSON with
     `raw=1`; any other JSON says what is to be kept. A form (multipart) is refused."""
@@ -103,6 +123,15 @@ async def _described(request: ApiRequest) -> ArtifactBody:
         raise InvalidRequest(f"{message}. To keep a JSON file as it is, add raw=1 to the query.") from None
 
 
+@endpoint(
+    "GET",
+    "/api/artifacts",
+    "artifact.list",
+    {200: (ArtifactPage,)},
+    query=ArtifactsQuery,
+    refusals=(404,),
+    cost=Cost("search", only_with=("q",)),
+)
 async def find(request: ApiRequest) -> Response:
     """Your artifacts, the newest first, and the bytes they use; with `q` those with all of its words."""
     query = await request.read_query(ArtifactsQuery)
@@ -125,6 +154,16 @@ async def find(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "GET",
+    "/api/artifacts/{ref}",
+    "artifact.read",
+    {200: (BYTES, ArtifactPart), 206: (BYTES,), 304: (None,)},
+    query=PartQuery,
+    refusals=(404, 416, 429, 500),
+    headers=RANGE,
+    cost=Cost("extract", only_with=("lines", "bytes", "json_path", "search")),
+)
 async def read(request: ApiRequest) -> Response:
     """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON. What
     cannot be read is 400: `bad_range`, `bad_search`, `not_text`, `bad_json_path`, `not_json`,
@@ -141,6 +180,7 @@ async def read(request: ApiRequest) -> Response:
     return json_reply(ArtifactPart.of(ref, part))
 
 
+@endpoint("GET", "/api/artifacts/{ref}/compact", "artifact.read", {200: (ArtifactCompact,)}, refusals=(404,))
 async def compact(request: ApiRequest) -> Response:
     """What is in an artifact, in short, and how to read a part of it."""
     artifacts = request.gateway.artifacts
@@ -148,6 +188,7 @@ async def compact(request: ApiRequest) -> Response:
     return json_reply(ArtifactCompact.whole(found.row, await artifacts.reading(found.row), found.summary))
 
 
+@endpoint("DELETE", "/api/artifacts/{ref}", "artifact.delete", {204: (None,)}, refusals=(404,))
 async def delete(request: ApiRequest) -> Response:
     """Removes an artifact at once, whichever session uses it. Its compact form stays in messages."""
     await request.gateway.artifacts.delete(request.principal, _ref(request))

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from gateway.http.cursors import LATEST
 from gateway.http.downloads import Download, with_trouble
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Query, Reply, json_body, json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.storage.audit import AuditFilter, StoredEntry
@@ -68,6 +69,7 @@ class AuditPage(Reply):
     next: int | None = None
 
 
+@endpoint("GET", "/api/audit", "audit.list", {200: (AuditPage,)}, query=AuditPageQuery)
 async def find(request: ApiRequest) -> Response:
     """Who did what in your tenant, the newest first; for admins."""
     asked = await request.read_query(AuditPageQuery)
@@ -78,6 +80,7 @@ async def find(request: ApiRequest) -> Response:
     return json_reply(AuditPage(entries=[AuditItem.of(each) for each in found], next=more))
 
 
+@endpoint("GET", "/api/audit/export", "audit.export", {200: (NDJSON,)}, query=AuditQuery, cost=Cost("copy"))
 async def export(request: ApiRequest) -> Response:
     """The same as a file, one JSON object a line; for admins."""
     entries = request.gateway.audit.export(request.principal, (await request.read_query(AuditQuery)).wanted)

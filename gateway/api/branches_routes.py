@@ -3,6 +3,7 @@
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.storage.branches import MAX_BRANCHES, SessionBranches
@@ -26,12 +27,20 @@ class BranchList(Reply):
         return cls(active=found.active, branches=[BranchReply.from_row(row) for row in found.rows])
 
 
+@endpoint("GET", "/api/sessions/{session_id}/branches", "branch.list", {200: (BranchList,)}, refusals=(404,))
 async def find(request: ApiRequest) -> Response:
     """All branches of a session, in the order in which they were made, and the active one."""
     found = await request.gateway.sessions.branches(request.principal, request.path_id("session_id"))
     return json_reply(BranchList.of(found))
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/branches/{branch}/activate",
+    "branch.activate",
+    {200: (BranchList,)},
+    refusals=(404, 409),
+)
 async def activate(request: ApiRequest) -> Response:
     """Turns go on in that branch, with its compressions and its prompt as they were left; 409 while a turn
     runs."""

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.model.endpoint_facts import EndpointFacts, Lifecycle
@@ -50,6 +51,7 @@ class ChoosableModels(Reply):
     notices: list[str]
 
 
+@endpoint("GET", "/api/models", "model.list", {200: (ChoosableModels,)})
 async def choosable_models(request: ApiRequest) -> Response:
     """The models that your turns may choose, the default first, with what is known of each: how much it reads
     and writes, whether it looks at images and PDFs, calls tools, thinks."""

@@ -6,6 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.http.downloads import Download
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.messages import Usage
@@ -62,6 +63,14 @@ class CompressionList(Reply):
         )
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/compress",
+    "session.compress",
+    {201: (CompressionDetails,)},
+    refusals=(404, 409, 502),
+    cost=Cost("model"),
+)
 async def compress(request: ApiRequest) -> Response:
     """Archives older messages and puts a summary in their place, now; waits until that is done. 409
     `nothing_to_compress` with the counts when it would not be worth it, `compression_in_progress` when one
@@ -75,12 +84,26 @@ async def compress(request: ApiRequest) -> Response:
     return json_reply(CompressionDetails.from_row(row), 201)
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/compressions",
+    "compression.list",
+    {200: (CompressionList,)},
+    refusals=(404,),
+)
 async def versions(request: ApiRequest) -> Response:
     """Every version of the session's compressed history."""
     found = await request.gateway.history.versions(request.principal, request.path_id("session_id"))
     return json_reply(CompressionList.of(found))
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/compressions/{version}",
+    "compression.read",
+    {200: (CompressionDetails,)},
+    refusals=(404,),
+)
 async def version(request: ApiRequest) -> Response:
     """One version with its summary."""
     row = await request.gateway.history.version(
@@ -89,6 +112,14 @@ async def version(request: ApiRequest) -> Response:
     return json_reply(CompressionDetails.from_row(row))
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/compressions/{version}/archive",
+    "session.download_archive",
+    {200: ("application/gzip",)},
+    refusals=(404, 500),
+    cost=Cost("copy"),
+)
 async def archive(request: ApiRequest) -> Response:
     """What a version archived, byte for byte: zipped JSON, one message a line."""
     session_id = request.path_id("session_id")
@@ -102,6 +133,13 @@ async def archive(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/compressions/{version}/activate",
+    "compression.activate",
+    {200: (CompressionList,)},
+    refusals=(404, 409),
+)
 async def activate(request: ApiRequest) -> Response:
     """Puts another version in force, from the next turn on; 0 sends every message again. Nothing is
     lost."""

@@ -5,6 +5,7 @@ from typing import Self
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.memory.documents.document import DocumentType
@@ -53,12 +54,20 @@ class DocumentList(Reply):
         return cls(documents=list(documents), deprecated=list(deprecated), warnings=list(found.warnings))
 
 
+@endpoint("GET", "/api/documents", "document.list", {200: (DocumentList,)}, refusals=(404,))
 async def find(request: ApiRequest) -> Response:
     """All documents, as their files are now."""
     found = await request.gateway.documents.look()
     return json_reply(DocumentList.of(found))
 
 
+@endpoint(
+    "POST",
+    "/api/documents/{document_id}/deprecate",
+    "document.deprecate",
+    {200: (DocumentRow,)},
+    refusals=(403, 404, 409),
+)
 async def deprecate(request: ApiRequest) -> Response:
     """Takes a document out of use, for everybody. Its file is kept and can be restored."""
     document_id = request.path_id("document_id")
@@ -66,6 +75,13 @@ async def deprecate(request: ApiRequest) -> Response:
     return json_reply(DocumentRow.of(filed))
 
 
+@endpoint(
+    "POST",
+    "/api/documents/{document_id}/restore",
+    "document.restore",
+    {200: (DocumentRow,)},
+    refusals=(403, 404, 409),
+)
 async def restore(request: ApiRequest) -> Response:
     """Takes a deprecated document into use again, for everybody."""
     document_id = request.path_id("document_id")

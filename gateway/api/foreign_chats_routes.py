@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from gateway.errors import GatewayError, InvalidRequest
 from gateway.http.downloads import StreamedBody
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Query
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.service.foreign_chats import ForeignOutcome
@@ -27,6 +28,16 @@ class ForeignChatsQuery(Query):
     )
 
 
+@endpoint(
+    "POST",
+    "/api/import/chats",
+    "session.import_chats",
+    {200: (NDJSON,)},
+    query=ForeignChatsQuery,
+    upload="application/octet-stream",
+    refusals=(413, 429, 503),
+    cost=Cost("import"),
+)
 async def import_chats(request: ApiRequest) -> Response:
     """Makes sessions of the chats in a file that ChatGPT or Claude exported (the zip file, or the
     `conversations.json` in it), with their titles and dates. Answers a line of JSON for each as it is done:

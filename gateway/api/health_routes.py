@@ -18,6 +18,7 @@ from gateway.auth.signed_in import is_signed_in
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
 from gateway.http.conditional_requests import LastingDocument
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.model.model_limits import notices
@@ -113,6 +114,7 @@ class Caller(Reply):
     public_links: bool = Field(description="Links to chats may be for anybody who has them.")
 
 
+@endpoint("GET", "/api/me", "caller.read", {200: (Caller,)})
 async def me(request: ApiRequest) -> Response:
     """Who you are for this gateway, and the models that your turns may choose."""
     settings, who = request.settings, request.principal
@@ -132,11 +134,13 @@ async def me(request: ApiRequest) -> Response:
     )
 
 
+@endpoint("GET", "/healthz", "health.read", {200: (Health,)})
 async def alive(request: ApiRequest) -> Response:
     """The process answers; also while it drains."""
     return json_reply(_health(request, "draining" if request.gateway.is_draining else "ok"))
 
 
+@endpoint("GET", "/readyz", "health.read", {200: (Health,)}, refusals=(503,))
 async def ready(request: ApiRequest) -> Response:
     """New turns are taken: not while draining, nor when the database cannot be read, or could not write the
     last time and still cannot. `failed` says which check it is, and why. `failing_tasks` names background
@@ -148,6 +152,7 @@ async def ready(request: ApiRequest) -> Response:
     return json_reply(health)
 
 
+@endpoint("GET", "/api/server", "server.read", {200: (ServerReply,)}, refusals=(403,))
 async def server(request: ApiRequest) -> Response:
     """How this process is doing, for the operator: as `/readyz`, and where it runs."""
     sizes, disk = await asyncio.gather(
@@ -165,6 +170,7 @@ async def server(request: ApiRequest) -> Response:
     )
 
 
+@endpoint("GET", "/metrics", "metrics.read", {200: ("text/plain", "application/openmetrics-text")})
 async def metrics(request: ApiRequest) -> Response:
     """Metrics in the Prometheus text format, or in OpenMetrics with exemplars."""
     accept = ",".join(request.headers.getlist("accept"))
@@ -172,6 +178,7 @@ async def metrics(request: ApiRequest) -> Response:
     return Response(body, headers={"content-type": media_type, "cache-control": "no-store"})
 
 
+@endpoint("GET", "/api/schema/events.json", "schema.read", {200: ("application/schema+json",)})
 async def event_schema(request: ApiRequest) -> Response:
     """JSON Schema of one event."""
     return await EVENT_SCHEMA.response(request.headers)

@@ -6,6 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.auth import Role, Scope
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Line, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import ID_PATTERN
@@ -65,6 +66,7 @@ class KeyList(Reply):
     keys: list[KeyReply]
 
 
+@endpoint("POST", "/api/keys", "key.create", {201: (NewKey,)}, KeyBody, refusals=(403, 409, 413))
 async def create(request: ApiRequest) -> Response:
     """Makes a key; the answer alone has it."""
     asked = await request.read_body(KeyBody)
@@ -81,6 +83,15 @@ async def create(request: ApiRequest) -> Response:
     return json_reply(NewKey.from_row(made, key=key), 201)
 
 
+@endpoint(
+    "GET",
+    "/api/keys",
+    "key.list",
+    {200: (KeyList,)},
+    query=KeysQuery,
+    refusals=(403,),
+    carries=("key.list_all",),
+)
 async def find(request: ApiRequest) -> Response:
     """Your keys, or for admins everybody's."""
     asked = await request.read_query(KeysQuery)
@@ -90,6 +101,7 @@ async def find(request: ApiRequest) -> Response:
     return json_reply(KeyList(keys=[KeyReply.of(each) for each in found]))
 
 
+@endpoint("DELETE", "/api/keys/{key_id}", "key.revoke", {204: (None,)}, refusals=(404,))
 async def revoke(request: ApiRequest) -> Response:
     """Ends a key for good."""
     request.outlives_access()

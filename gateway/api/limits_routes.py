@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
 
@@ -31,11 +32,13 @@ class LimitRules(Reply):
     of_settings: list[str] = Field(description="GATEWAY_LIMITS; changed there alone.")
 
 
+@endpoint("GET", "/api/limits", "limit.list", {200: (LimitRules,)}, refusals=(403,))
 async def find(request: ApiRequest) -> Response:
     """The limits, for the operator; `GET /api/usage` says how one's own stand."""
     return json_reply(await _found(request))
 
 
+@endpoint("PUT", "/api/limits", "limit.change", {200: (LimitRules,)}, LimitsBody, refusals=(403, 413))
 async def replace(request: ApiRequest) -> Response:
     """Sets the limits beside those of the settings, from the next turn on; for the operator."""
     body = await request.read_body(LimitsBody)

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from gateway.api.sign_in_routes import CallbackQuery, browser_value, failure_page, page_of, set_browser_value
 from gateway.errors import GatewayError, InvalidRequest
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.added_mcp_servers import ServerParts
@@ -137,12 +138,21 @@ class SignedInMcpServer(Reply):
     name: str
 
 
+@endpoint("GET", "/api/mcp/servers", "mcp_server.list", {200: (McpServerList,)}, refusals=(403,))
 async def find(request: ApiRequest) -> Response:
     """The MCP servers, and whether they need a sign-in; for the operator."""
     found = await request.gateway.mcp_servers.list()
     return json_reply(McpServerList(servers=[McpServerRow.of(each) for each in found]))
 
 
+@endpoint(
+    "PUT",
+    "/api/mcp/servers/{name}",
+    "mcp_server.put",
+    {200: (McpServerRow,)},
+    McpServerBody,
+    refusals=(403, 409, 413),
+)
 async def put(request: ApiRequest) -> Response:
     """Adds a server, or changes one that was added, for everybody and at once; for the operator. Programs are
     in the settings alone."""
@@ -152,12 +162,21 @@ async def put(request: ApiRequest) -> Response:
     return json_reply(McpServerRow.of(view))
 
 
+@endpoint("DELETE", "/api/mcp/servers/{name}", "mcp_server.remove", {204: (None,)}, refusals=(403, 404, 409))
 async def remove(request: ApiRequest) -> Response:
     """Removes a server that was added, with the sign-in to it; for the operator."""
     await request.gateway.added_mcp_servers.remove(request.principal, request.path_text("name"))
     return Response(status_code=204)
 
 
+@endpoint(
+    "POST",
+    "/api/mcp/servers/{name}/sign-in",
+    "mcp_server.sign_in",
+    {200: (BegunMcpSignIn,)},
+    BeginMcpSignInBody,
+    refusals=(403, 404, 409, 413),
+)
 async def begin(request: ApiRequest) -> Response:
     """Begins the gateway's sign-in to a server; for the operator, whose browser goes to `url` then."""
     body, name = await request.read_body(BeginMcpSignInBody), request.path_text("name")
@@ -172,6 +191,14 @@ async def begin(request: ApiRequest) -> Response:
     return response
 
 
+@endpoint(
+    "GET",
+    COME_BACK,
+    "mcp_server.come_back",
+    {303: (None,), 409: ("text/html",)},
+    query=CallbackQuery,
+    refusals=(403,),
+)
 async def come_back(request: ApiRequest) -> Response:
     """Ends the sign-in to an MCP server, in the browser that began it, and sends that to the page."""
     asked, page = await request.read_query(CallbackQuery), page_of(request)
@@ -190,6 +217,14 @@ async def come_back(request: ApiRequest) -> Response:
     return response
 
 
+@endpoint(
+    "POST",
+    "/api/mcp/sign-ins",
+    "mcp_server.sign_in",
+    {200: (SignedInMcpServer,)},
+    FinishMcpSignInBody,
+    refusals=(403, 409, 413),
+)
 async def finish(request: ApiRequest) -> Response:
     """Ends a sign-in that the same user began with an address on loopback."""
     body = await request.read_body(FinishMcpSignInBody)
@@ -199,6 +234,9 @@ async def finish(request: ApiRequest) -> Response:
     return json_reply(SignedInMcpServer(name=name))
 
 
+@endpoint(
+    "DELETE", "/api/mcp/servers/{name}/sign-in", "mcp_server.sign_out", {204: (None,)}, refusals=(403, 404)
+)
 async def sign_out(request: ApiRequest) -> Response:
     """Forgets the sign-in to a server, and as what the gateway is registered there."""
     await request.gateway.mcp_servers.sign_out(request.principal, request.path_text("name"))

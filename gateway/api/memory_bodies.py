@@ -1,5 +1,6 @@
 """Memories as they come in, and what is asked of them."""
 
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo
@@ -14,6 +15,7 @@ from gateway.memory.validation import NewMemory as New
 from gateway.service.memory_access import ScopeIds
 from gateway.storage.memories import Evidence, Filter, MemoryType, OwnerType, Status, Visibility
 
+VERSION = MappingProxyType({"If-Match": "The ETag that a change expects; absent: any."})
 Text = Annotated[str, AfterValidator(no_nul)]
 Name = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=256)]
 

@@ -4,6 +4,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.http.downloads import Download, with_trouble
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 
@@ -25,6 +26,7 @@ class Imported(Reply):
     links_dropped: int = Field(description="Of what was taken: links to memories that are not here.")
 
 
+@endpoint("GET", "/api/memory/export", "memory.export", {200: (NDJSON,)}, refusals=(404,), cost=Cost("copy"))
 async def export(request: ApiRequest) -> Response:
     """All your memories as a file that can be imported, one JSON object a line, with those that are frozen or
     were replaced."""
@@ -37,6 +39,15 @@ async def export(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "POST",
+    "/api/memory/import",
+    "memory.import",
+    {200: (Imported,)},
+    upload=NDJSON,
+    refusals=(404, 409, 413, 429),
+    cost=Cost("import"),
+)
 async def import_(request: ApiRequest) -> Response:
     """Takes the memories of a file, one JSON object with at least a `content` a line. Lines that cannot be
     used are told, with their numbers; the others are taken."""

@@ -11,6 +11,7 @@ from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
 from gateway.api.pasted_conversation import Conversation
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Id, Message, Reply, SessionName, json_reply, not_blank
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_id, now_ms
@@ -177,6 +178,15 @@ class Written(Reply):
     changed: list[MemoryChange]
 
 
+@endpoint(
+    "POST",
+    "/api/memory/control",
+    "memory.control",
+    {200: (ControlReply,)},
+    ControlBody,
+    refusals=(404, 413),
+    cost=Cost("search"),
+)
 async def control(request: ApiRequest) -> Response:
     """Whether memories help with a message, of which types, how much of them, and why."""
     body = await request.read_body(ControlBody)
@@ -186,6 +196,15 @@ async def control(request: ApiRequest) -> Response:
     return json_reply(ControlReply.of(decision))
 
 
+@endpoint(
+    "POST",
+    "/api/memory/retrieve",
+    "memory.retrieve",
+    {200: (Retrieved,)},
+    RetrieveBody,
+    refusals=(404, 413),
+    cost=Cost("search"),
+)
 async def retrieve(request: ApiRequest) -> Response:
     """Memories that fit a query: summaries first (catalog), then everything about those that matter
     (details)."""
@@ -213,6 +232,15 @@ async def retrieve(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "POST",
+    "/api/memory/write",
+    "memory.write",
+    {200: (Written,)},
+    WriteBody,
+    refusals=(404, 409, 413, 429, 502),
+    cost=Cost("model"),
+)
 async def write(request: ApiRequest) -> Response:
     """Has a conversation read, and remembers what the user said in it that is worth it. What may be a
     stranger's waits for you to confirm it."""

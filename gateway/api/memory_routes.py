@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from gateway.api.memory_bodies import (
+    VERSION,
     AnswerBody,
     CorrectBody,
     EvidenceBody,
@@ -25,12 +26,21 @@ from gateway.api.memory_replies import (
 )
 from gateway.errors import InvalidRequest
 from gateway.http.cursors import decode_cursor, encode_cursor
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.memory_access import ScopeIds
 from gateway.storage.memories import MemoryRow
 
 
+@endpoint(
+    "POST",
+    "/api/memory",
+    "memory.create",
+    {200: (MemoryItem,), 201: (MemoryItem,)},
+    NewMemoryBody,
+    refusals=(404, 409, 413),
+)
 async def create(request: ApiRequest) -> Response:
     """Remembers something. What is remembered word for word already is reinforced instead: 200, not 201."""
     body = await request.read_body(NewMemoryBody)
@@ -45,6 +55,15 @@ async def create(request: ApiRequest) -> Response:
     return _memory(changed.row, 201 if changed.operation == "remembered" else 200)
 
 
+@endpoint(
+    "GET",
+    "/api/memory",
+    "memory.list",
+    {200: (MemoryPage,)},
+    query=MemoriesQuery,
+    refusals=(404,),
+    cost=Cost("search", only_with=("q",)),
+)
 async def find(request: ApiRequest) -> Response:
     """Your memories, the last changed first; with `q` those with any of its words. With `deleted`, those
     that were deleted, as long as they can be restored."""
@@ -73,12 +92,55 @@ async def find(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "GET",
+    "/api/memory/contradictions",
+    "memory.list_contradictions",
+    {200: (Contradictions,)},
+    refusals=(404,),
+    cost=Cost("search"),
+)
+async def contradictions(request: ApiRequest) -> Response:
+    """Pairs of your memories that give different values to one thing (homes, names, likes, dates, numbers):
+    you are asked which one holds. Both are recalled until you answer."""
+    found = await request.gateway.memory.contradictions(request.principal)
+    return json_reply(Contradictions(contradictions=[ContradictionItem.of(pair) for pair in found]))
+
+
+@endpoint(
+    "POST",
+    "/api/memory/contradictions",
+    "memory.answer",
+    {200: (MemoryChanges,)},
+    AnswerBody,
+    refusals=(404, 409, 412, 413),
+)
+async def answer(request: ApiRequest) -> Response:
+    """Says which of two memories holds that contradict each other. What depended on one that is replaced is
+    flagged, and is among the `changed`."""
+    body = await request.read_body(AnswerBody)
+    changed = await request.gateway.memory.answer(
+        request.principal, body.earlier_id, body.later_id, body.answer
+    )
+    return json_reply(MemoryChanges.of(changed, 0))
+
+
+@endpoint("GET", "/api/memory/{memory_id}", "memory.read", {200: (MemoryDetails,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """A memory with its versions, evidence and links; also one that is frozen or was replaced."""
     details = await request.gateway.memory.read(request.principal, request.path_id("memory_id"))
     return json_reply(MemoryDetails.whole(details), headers=_etag(details.row))
 
 
+@endpoint(
+    "PATCH",
+    "/api/memory/{memory_id}",
+    "memory.change",
+    {200: (MemoryItem,)},
+    MemoryPatch,
+    refusals=(404, 409, 412, 413),
+    headers=VERSION,
+)
 async def change(request: ApiRequest) -> Response:
     """Changes what is given of a memory; with If-Match only at that version."""
     body = await request.read_body(MemoryPatch)
@@ -94,6 +156,15 @@ async def change(request: ApiRequest) -> Response:
     return _memory(changed.row)
 
 
+@endpoint(
+    "DELETE",
+    "/api/memory/{memory_id}",
+    "memory.delete",
+    {204: (None,)},
+    query=SessionLogQuery,
+    refusals=(404, 412),
+    headers=VERSION,
+)
 async def delete(request: ApiRequest) -> Response:
     """Forgets a memory: it is out of every list and search. For 30 days it can be restored, unless it is
     erased before."""
@@ -107,12 +178,29 @@ async def delete(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint(
+    "GET",
+    "/api/memory/{memory_id}/versions",
+    "memory.list_versions",
+    {200: (MemoryVersions,)},
+    refusals=(404,),
+)
 async def versions(request: ApiRequest) -> Response:
     """All that a memory was, by whom and why; also of one that was deleted."""
     found = await request.gateway.memory.versions(request.principal, request.path_id("memory_id"))
     return json_reply(MemoryVersions.whole(found))
 
 
+@endpoint(
+    "POST",
+    "/api/memory/{memory_id}/restore",
+    "memory.restore",
+    {200: (MemoryItem,)},
+    RestoreBody,
+    query=SessionLogQuery,
+    refusals=(404, 409, 412, 413),
+    headers=VERSION,
+)
 async def restore(request: ApiRequest) -> Response:
     """Brings a memory back that was deleted, or makes it again what it was at a version. With If-Match only
     at that version. Where it is not deleted and no version is named nothing changes."""
@@ -128,6 +216,14 @@ async def restore(request: ApiRequest) -> Response:
     return _memory(changed.row)
 
 
+@endpoint(
+    "POST",
+    "/api/memory/{memory_id}/erase",
+    "memory.erase",
+    {204: (None,)},
+    refusals=(404, 412),
+    headers=VERSION,
+)
 async def erase(request: ApiRequest) -> Response:
     """Removes a memory for good, with its versions, its evidence and its bytes; also one that was deleted.
     With If-Match only at that version."""
@@ -137,6 +233,15 @@ async def erase(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint(
+    "POST",
+    "/api/memory/{memory_id}/confirm",
+    "memory.confirm",
+    {200: (MemoryItem,)},
+    query=SessionLogQuery,
+    refusals=(404, 409, 412),
+    headers=VERSION,
+)
 async def confirm(request: ApiRequest) -> Response:
     """Takes a memory out of quarantine: from now on it is recalled. With If-Match only at that version, which
     is the one that was read."""
@@ -150,6 +255,15 @@ async def confirm(request: ApiRequest) -> Response:
     return _memory(changed.row)
 
 
+@endpoint(
+    "POST",
+    "/api/memory/correct",
+    "memory.correct",
+    {200: (MemoryChanges,)},
+    CorrectBody,
+    refusals=(404, 409, 412, 413),
+    headers=VERSION,
+)
 async def correct(request: ApiRequest) -> Response:
     """Corrects a memory; with If-Match only at that version. What depended on it is flagged, and is among the
     `changed`."""
@@ -168,28 +282,19 @@ async def correct(request: ApiRequest) -> Response:
     return json_reply(MemoryChanges.of(changed, 1 if body.action == "replace" else 0))
 
 
+@endpoint(
+    "POST",
+    "/api/memory/merge",
+    "memory.merge",
+    {201: (MemoryChanges,)},
+    MergeBody,
+    refusals=(404, 409, 412, 413),
+)
 async def merge(request: ApiRequest) -> Response:
     """Makes one memory of several, which point to it from now on."""
     body = await request.read_body(MergeBody)
     changed = await request.gateway.memory.merge(request.principal, body.memory_ids)
     return json_reply(MemoryChanges.of(changed, 0), 201)
-
-
-async def contradictions(request: ApiRequest) -> Response:
-    """Pairs of your memories that give different values to one thing (homes, names, likes, dates, numbers):
-    you are asked which one holds. Both are recalled until you answer."""
-    found = await request.gateway.memory.contradictions(request.principal)
-    return json_reply(Contradictions(contradictions=[ContradictionItem.of(pair) for pair in found]))
-
-
-async def answer(request: ApiRequest) -> Response:
-    """Says which of two memories holds that contradict each other. What depended on one that is replaced is
-    flagged, and is among the `changed`."""
-    body = await request.read_body(AnswerBody)
-    changed = await request.gateway.memory.answer(
-        request.principal, body.earlier_id, body.later_id, body.answer
-    )
-    return json_reply(MemoryChanges.of(changed, 0))
 
 
 async def _deleted(request: ApiRequest, query: MemoriesQuery) -> Response:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from gateway.auth import user_id_of
 from gateway.errors import InvalidRequest
 from gateway.http.downloads import Download
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Body, Prose, Query, Reply, SessionId, json_reply, not_blank
 from gateway.http.requests import ApiRequest
 from gateway.ids import ID_PATTERN, USER_PATTERN, is_user
@@ -123,6 +124,7 @@ def _file(request: ApiRequest, user_id: str) -> Response:
     )
 
 
+@endpoint("GET", "/api/me/export", "person.export", {200: (ZIP,)}, cost=Cost("copy"))
 async def export_own(request: ApiRequest) -> Response:
     """Everything about you in one zip archive: sessions, memories, artifacts, schedules, webhooks, keys, what
     you used, and what the audit has of you. Its `manifest.json` comes last; nothing secret is in it."""
@@ -130,11 +132,21 @@ async def export_own(request: ApiRequest) -> Response:
     return _file(request, request.principal.user_id)
 
 
+@endpoint(
+    "GET",
+    "/api/users/{user}/export",
+    "other_person.export",
+    {200: (ZIP,)},
+    query=TenantQuery,
+    refusals=(403,),
+    cost=Cost("copy"),
+)
 async def export(request: ApiRequest) -> Response:
     """Everything about a user of your tenant in one zip archive; for admins."""
     return _file(request, await _user(request))
 
 
+@endpoint("POST", "/api/me/erasure", "person.erase", {202: (ErasureReply,)}, ErasureBody, refusals=(409, 413))
 async def erase_own(request: ApiRequest) -> Response:
     """Has everything about you erased, for good. You are refused until it is done; then the report can be
     read here. Confirm it with your own user id."""
@@ -145,12 +157,22 @@ async def erase_own(request: ApiRequest) -> Response:
     return json_reply(ErasureReply.of(await _data(request).erase(who, who.user_id, asked.confirm)), 202)
 
 
+@endpoint("GET", "/api/me/erasure", "person.read_erasure", {200: (ErasureReply,)}, refusals=(404,))
 async def own_erasure(request: ApiRequest) -> Response:
     """How far your erasure is, or its report."""
     request.outlives_access()
     return json_reply(ErasureReply.of(await _data(request).erasure(request.principal.user_id)))
 
 
+@endpoint(
+    "POST",
+    "/api/users/{user}/erasure",
+    "other_person.erase",
+    {202: (ErasureReply,)},
+    ErasureBody,
+    query=TenantQuery,
+    refusals=(403, 409, 413),
+)
 async def erase(request: ApiRequest) -> Response:
     """Has everything about a user of your tenant erased, for good; for admins. Repeated, it is the erasure
     that is under way."""
@@ -161,11 +183,20 @@ async def erase(request: ApiRequest) -> Response:
     return json_reply(ErasureReply.of(erasure), 202)
 
 
+@endpoint(
+    "GET",
+    "/api/users/{user}/erasure",
+    "other_person.read_erasure",
+    {200: (ErasureReply,)},
+    query=TenantQuery,
+    refusals=(403, 404),
+)
 async def erasure(request: ApiRequest) -> Response:
     """How far the erasure of a user is, or its report; for admins."""
     return json_reply(ErasureReply.of(await _data(request).erasure(await _user(request))))
 
 
+@endpoint("POST", "/api/holds", "hold.create", {201: (HoldReply,)}, HoldBody, refusals=(403, 404, 409, 413))
 async def place_hold(request: ApiRequest) -> Response:
     """Keeps all of a user, or one session, from being deleted by anybody: 409 `legal_hold` until it is
     lifted. An erasure that runs stops at its next step, and goes on when the last hold is lifted; what it has
@@ -178,12 +209,14 @@ async def place_hold(request: ApiRequest) -> Response:
     return json_reply(HoldReply.of(hold), 201, headers={"location": f"/api/holds/{hold.id}"})
 
 
+@endpoint("GET", "/api/holds", "hold.list", {200: (HoldList,)}, refusals=(403,))
 async def find_holds(request: ApiRequest) -> Response:
     """The legal holds of your tenant, or of all; for admins."""
     found = await request.gateway.holds.list(request.principal)
     return json_reply(HoldList(holds=[HoldReply.of(each) for each in found]))
 
 
+@endpoint("DELETE", "/api/holds/{hold_id}", "hold.lift", {204: (None,)}, refusals=(403, 404))
 async def lift_hold(request: ApiRequest) -> Response:
     """Ends a legal hold; for admins."""
     hold = await request.gateway.holds.lift(request.principal, request.path_id("hold_id"))

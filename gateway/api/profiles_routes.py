@@ -5,7 +5,9 @@ from typing import Annotated
 from pydantic import AfterValidator
 from starlette.responses import Response
 
+from gateway.api.memory_bodies import VERSION
 from gateway.errors import InvalidRequest
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Reply, json_reply, no_nul
 from gateway.http.requests import ApiRequest
 from gateway.storage.memories import Profile, ProfileKind
@@ -36,6 +38,7 @@ class ProfileList(Reply):
     profiles: list[ProfileReply]
 
 
+@endpoint("GET", "/api/profiles", "profile.list", {200: (ProfileList,)}, refusals=(404,))
 async def find(request: ApiRequest) -> Response:
     """Your profile, and those of the households you are a member of; version 0 while there is nothing in
     one."""
@@ -43,12 +46,22 @@ async def find(request: ApiRequest) -> Response:
     return json_reply(ProfileList(profiles=[ProfileReply.of(each) for each in found]))
 
 
+@endpoint("GET", "/api/profiles/{kind}/{profile_id}", "profile.read", {200: (ProfileReply,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """Your profile, or that of a household you are a member of; version 0 while there is nothing in it."""
     profile = await request.gateway.profiles.get(request.principal, *_named(request))
     return _reply(profile)
 
 
+@endpoint(
+    "PUT",
+    "/api/profiles/{kind}/{profile_id}",
+    "profile.put",
+    {200: (ProfileReply,)},
+    ProfileBody,
+    refusals=(404, 409, 412, 413),
+    headers=VERSION,
+)
 async def put(request: ApiRequest) -> Response:
     """Writes a profile; with If-Match only over that version."""
     body = await request.read_body(ProfileBody)

@@ -8,21 +8,25 @@ from starlette.responses import Response
 from gateway.api.session_bodies import Instructions
 from gateway.auth import user_of
 from gateway.errors import InvalidRequest
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Id, Line, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_user
 from gateway.service.projects import MAX_PROJECTS
-from gateway.storage.projects import Invitation, Member, Membership, Project, ProjectKind, member_handle
+from gateway.storage.projects import Invitation, Member, Membership, Project, member_handle
 from gateway.storage.sessions.access import ProjectRole
 
 Name = Annotated[Line, Field(max_length=100)]
+Kind = Annotated[Literal["project"], Field(description="Of all. Clients of earlier versions read it.")]
 
 
 class ProjectBody(Body):
     """A project to make. You are its first owner."""
 
     name: Name
-    kind: ProjectKind = "project"
+    kind: Literal["project", "household"] | None = Field(
+        None, description="Without effect. It is taken from clients of earlier versions."
+    )
 
 
 class ProjectChanges(Body):
@@ -55,7 +59,7 @@ class ProjectReply(Reply):
     """A project that you are in."""
 
     id: str
-    kind: Literal["project", "household"]
+    kind: Kind = "project"
     name: str
     role: Literal["owner", "editor", "reader"] = Field(description="Yours.")
     created_by: str = Field(description="The user who made it.")
@@ -69,7 +73,6 @@ class ProjectReply(Reply):
         project = found.project
         return cls(
             id=project.id,
-            kind=project.kind,
             name=project.name,
             role=found.role,
             created_by=user_of(project.created_by),
@@ -109,7 +112,7 @@ class InvitationReply(Reply):
     """A project that you are asked into. Nothing of it is yours before you accept."""
 
     project_id: str
-    kind: Literal["project", "household"]
+    kind: Kind = "project"
     name: str
     role: Literal["owner", "editor", "reader"] = Field(description="That you would have.")
     invited_by: str = Field(description="The user who asks.")
@@ -119,7 +122,6 @@ class InvitationReply(Reply):
     def of(cls, project: Project, asked: Invitation) -> "InvitationReply":
         return cls(
             project_id=project.id,
-            kind=project.kind,
             name=project.name,
             role=asked.role,
             invited_by=user_of(asked.invited_by),
@@ -146,21 +148,24 @@ class ProjectDetails(ProjectReply):
     invited: list[InvitedReply] = Field(description="Who has not answered yet, the oldest first.")
 
 
+@endpoint("POST", "/api/projects", "project.create", {201: (ProjectReply,)}, ProjectBody, refusals=(409, 413))
 async def create(request: ApiRequest) -> Response:
-    """Makes a project, or a household, of which you are the owner."""
+    """Makes a project, of which you are the owner."""
     asked, projects = await request.read_body(ProjectBody), request.gateway.projects
-    project = await projects.create(request.principal, asked.name, asked.kind)
+    project = await projects.create(request.principal, asked.name)
     request.concerns("project", project.id)
     made = ProjectReply.of(Membership(project, "owner"))
     return json_reply(made, 201, headers={"location": f"/api/projects/{project.id}"})
 
 
+@endpoint("GET", "/api/projects", "project.list", {200: (ProjectList,)})
 async def find(request: ApiRequest) -> Response:
-    """The projects and households that you are in."""
+    """The projects that you are in."""
     found = await request.gateway.projects.list(request.principal)
     return json_reply(ProjectList(projects=[ProjectReply.of(each) for each in found]))
 
 
+@endpoint("GET", "/api/projects/{project_id}", "project.read", {200: (ProjectDetails,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """A project that you are in, and its members."""
     projects, project_id = request.gateway.projects, request.path_id("project_id")
@@ -179,6 +184,14 @@ async def read(request: ApiRequest) -> Response:
     return json_reply(ProjectDetails(**found.model_dump(), members=shown, invited=invited))
 
 
+@endpoint(
+    "PATCH",
+    "/api/projects/{project_id}",
+    "project.rename",
+    {200: (ProjectReply,)},
+    ProjectChanges,
+    refusals=(403, 404, 409, 413),
+)
 async def change(request: ApiRequest) -> Response:
     """Gives a project another name, or other instructions for the sessions that are made in it; for its
     owners."""
@@ -189,6 +202,9 @@ async def change(request: ApiRequest) -> Response:
     return json_reply(ProjectReply.of(Membership(project, "owner")))
 
 
+@endpoint(
+    "PUT", "/api/projects/order", "project.arrange", {200: (ProjectList,)}, ProjectOrder, refusals=(413,)
+)
 async def arrange(request: ApiRequest) -> Response:
     """Puts your projects in an order, which is yours alone."""
     asked = await request.read_body(ProjectOrder)
@@ -196,6 +212,7 @@ async def arrange(request: ApiRequest) -> Response:
     return json_reply(ProjectList(projects=[ProjectReply.of(each) for each in found]))
 
 
+@endpoint("DELETE", "/api/projects/{project_id}", "project.delete", {204: (None,)}, refusals=(403, 404, 409))
 async def delete(request: ApiRequest) -> Response:
     """Removes a project with what it remembers; for its owners. Sessions that were shared in it stay with
     their owners, and are private again."""
@@ -203,6 +220,14 @@ async def delete(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint(
+    "PUT",
+    "/api/projects/{project_id}/members/{user}",
+    "project.put_member",
+    {204: (None,)},
+    RoleBody,
+    refusals=(403, 404, 409, 413),
+)
 async def put_member(request: ApiRequest) -> Response:
     """Invites a user of your tenant, who need not have come yet, or gives a member another role; for owners.
     Who is invited is a member once they accept."""
@@ -211,6 +236,13 @@ async def put_member(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint(
+    "DELETE",
+    "/api/projects/{project_id}/members/{user}",
+    "project.remove_member",
+    {204: (None,)},
+    refusals=(403, 404, 409),
+)
 async def remove_member(request: ApiRequest) -> Response:
     """Removes a member, or takes an invitation back; owners remove anybody, and everybody may leave. Their
     streams of its sessions end, and what they shared is private again."""
@@ -218,18 +250,23 @@ async def remove_member(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint("GET", "/api/invitations", "project.list_invitations", {200: (InvitationList,)})
 async def find_invitations(request: ApiRequest) -> Response:
-    """The projects and households that you are asked into."""
+    """The projects that you are asked into."""
     found = await request.gateway.projects.invitations(request.principal)
     return json_reply(InvitationList(invitations=[InvitationReply.of(*each) for each in found]))
 
 
+@endpoint(
+    "POST", "/api/invitations/{project_id}/accept", "project.accept", {200: (ProjectReply,)}, refusals=(404,)
+)
 async def accept(request: ApiRequest) -> Response:
     """Makes you a member of a project that you are asked into."""
     found = await request.gateway.projects.accept(request.principal, request.path_id("project_id"))
     return json_reply(ProjectReply.of(found))
 
 
+@endpoint("DELETE", "/api/invitations/{project_id}", "project.decline", {204: (None,)}, refusals=(404,))
 async def decline(request: ApiRequest) -> Response:
     """Takes an invitation away, as if there had been none."""
     await request.gateway.projects.decline(request.principal, request.path_id("project_id"))

@@ -3,6 +3,7 @@
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Prose, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.prompt.components import MAX_FILE_SIZE
@@ -39,6 +40,14 @@ class PromptVersionList(Reply):
     next: int | None = Field(None, description="Absent on the last page.")
 
 
+@endpoint(
+    "GET",
+    "/api/prompts/components/{component}/versions",
+    "prompt.list_versions",
+    {200: (PromptVersionList,)},
+    query=VersionsQuery,
+    refusals=(403, 404),
+)
 async def find(request: ApiRequest) -> Response:
     """What a component said instead of its file, version by version; for the operator."""
     asked = await request.read_query(VersionsQuery)
@@ -47,6 +56,14 @@ async def find(request: ApiRequest) -> Response:
     return json_reply(PromptVersionList(versions=[_reply(each) for each in found], next=more))
 
 
+@endpoint(
+    "PUT",
+    "/api/prompts/components/{component}/versions",
+    "prompt.change",
+    {200: (PromptVersionReply,)},
+    VersionBody,
+    refusals=(403, 404, 409, 413),
+)
 async def change(request: ApiRequest) -> Response:
     """Writes a component anew, or has its file hold again, from the next turn on and for everybody; for the
     operator. An old version is restored by writing its text."""

@@ -5,11 +5,13 @@ from typing import Annotated
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Id, Query, SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.prompt.components import MAX_FILE_SIZE
-from gateway.prompt.prompt_report import describe
+from gateway.prompt.prompt_report import PromptPreview, PromptReport, describe
 from gateway.prompt.prompt_report import preview as preview_of
+from gateway.prompt.sent_report import SentPrompt
 from gateway.service.prompts import Previewed, PreviewRequest
 
 
@@ -35,12 +37,22 @@ class EditsBody(PreviewQuery):
     )
 
 
+@endpoint("GET", "/api/prompts", "prompt.list", {200: (PromptReport,)})
 async def components(request: ApiRequest) -> Response:
     """The prompt's components in their order: digest, size, limits, and what was cut."""
     shown = request.gateway.prompts.components()
     return json_reply(describe(shown.components, shown.prefix, shown.profile))
 
 
+@endpoint(
+    "GET",
+    "/api/prompts/preview",
+    "prompt.preview",
+    {200: (PromptPreview,)},
+    query=PreviewQuery,
+    refusals=(404,),
+    cost=Cost("assemble"),
+)
 async def preview(request: ApiRequest) -> Response:
     """The assembled prompt as the model gets it in your next turn, layer by layer, memories included."""
     query = await request.read_query(PreviewQuery)
@@ -49,6 +61,15 @@ async def preview(request: ApiRequest) -> Response:
     return _reply(shown)
 
 
+@endpoint(
+    "POST",
+    "/api/prompts/preview",
+    "prompt.try_edits",
+    {200: (PromptPreview,)},
+    EditsBody,
+    refusals=(403, 404, 413),
+    cost=Cost("assemble"),
+)
 async def preview_edits(request: ApiRequest) -> Response:
     """The assembled prompt as it would be if components said something else. Nothing is stored or sent; only
     the operator's admins may."""
@@ -58,6 +79,14 @@ async def preview_edits(request: ApiRequest) -> Response:
     return _reply(shown)
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/turns/{turn_id}/prompt",
+    "prompt.read_sent",
+    {200: (SentPrompt,)},
+    refusals=(404, 500),
+    cost=Cost("assemble"),
+)
 async def sent(request: ApiRequest) -> Response:
     """What the model was sent in a turn: the parts of its prompt and its messages by size, and the text of
     what is known to be the same still."""

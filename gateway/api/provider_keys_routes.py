@@ -3,6 +3,7 @@
 from pydantic import Field, SecretStr, field_validator
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.model.base import KeyOwner
@@ -46,31 +47,53 @@ class ProviderKeyReply(Reply):
         )
 
 
+@endpoint(
+    "PUT",
+    "/api/provider-key",
+    "provider_key.set",
+    {200: (ProviderKeyReply,)},
+    ProviderKeyBody,
+    refusals=(403, 409, 413),
+)
 async def put_own(request: ApiRequest) -> Response:
     """Stores your key; from then on your calls of the model are made with it."""
     return await _put(request, "user")
 
 
+@endpoint("GET", "/api/provider-key", "provider_key.read", {200: (ProviderKeyReply,)})
 async def show_own(request: ApiRequest) -> Response:
     """Whether you have a key; never the key."""
     return await _show(request, "user")
 
 
+@endpoint("DELETE", "/api/provider-key", "provider_key.remove", {204: (None,)})
 async def remove_own(request: ApiRequest) -> Response:
     """Removes your key."""
     return await _remove(request, "user")
 
 
+@endpoint(
+    "PUT",
+    "/api/tenant/provider-key",
+    "tenant_provider_key.set",
+    {200: (ProviderKeyReply,)},
+    ProviderKeyBody,
+    refusals=(403, 409, 413),
+)
 async def put_tenants(request: ApiRequest) -> Response:
     """Stores the key of your tenant, which serves its users who have none."""
     return await _put(request, "tenant")
 
 
+@endpoint(
+    "GET", "/api/tenant/provider-key", "tenant_provider_key.read", {200: (ProviderKeyReply,)}, refusals=(403,)
+)
 async def show_tenants(request: ApiRequest) -> Response:
     """Whether your tenant has a key; never the key."""
     return await _show(request, "tenant")
 
 
+@endpoint("DELETE", "/api/tenant/provider-key", "tenant_provider_key.remove", {204: (None,)}, refusals=(403,))
 async def remove_tenants(request: ApiRequest) -> Response:
     """Removes the key of your tenant."""
     return await _remove(request, "tenant")

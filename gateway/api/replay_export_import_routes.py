@@ -10,10 +10,11 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api import shared_sessions
-from gateway.api.session_bodies import Session
+from gateway.api.session_bodies import CURSOR, Session
 from gateway.errors import GatewayError
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
 from gateway.http.downloads import Download, with_trouble
+from gateway.http.endpoint import STREAM, Cost, endpoint
 from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream
@@ -81,6 +82,15 @@ class ImportedSessions(Reply):
     reasons: list[RefusedSession] = Field(description="Why: of the first 100 that were refused.")
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/replay",
+    "event.replay",
+    {200: (STREAM,), 204: (None,)},
+    query=ReplayQuery,
+    refusals=(404,),
+    headers=CURSOR,
+)
 async def replay(request: ApiRequest) -> Response:
     """The session's events as SSE once more, at their own pace or another: the frames are those that were
     streamed live, also when the session was archived since."""
@@ -108,6 +118,15 @@ async def replay(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/export",
+    "session.export",
+    {200: (NDJSON, "text/markdown", "text/html")},
+    query=ExportQuery,
+    refusals=(404, 409),
+    cost=Cost("copy"),
+)
 async def export(request: ApiRequest) -> Response:
     """The whole session as a file, one JSON object a line, that can be imported; 409 while a turn runs. As
     `markdown` or `html` it is a page to share, of the active branch: what was said, with tools and sources
@@ -140,6 +159,15 @@ async def export(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/import",
+    "session.import",
+    {201: (Session,)},
+    upload=NDJSON,
+    refusals=(409, 413, 429, 503),
+    cost=Cost("import"),
+)
 async def import_(request: ApiRequest) -> Response:
     """Makes a session of an exported file, which is found by the id in the file too. A file that is damaged
     is refused with the line and the reason, and nothing of it is kept."""
@@ -148,6 +176,7 @@ async def import_(request: ApiRequest) -> Response:
     return json_reply(Session.from_row(row), 201, headers={"location": f"/api/sessions/{row.id}"})
 
 
+@endpoint("GET", "/api/export", "session.export_all", {200: (NDJSON,)}, cost=Cost("copy"))
 async def export_all(request: ApiRequest) -> Response:
     """All your sessions in one file, archived ones too: the export of each, one after another, between a
     line of kind `sessions` and one of kind `sessions_end`, whose `left_out` names those in which a turn runs
@@ -160,6 +189,15 @@ async def export_all(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "POST",
+    "/api/import",
+    "session.import_all",
+    {200: (ImportedSessions,)},
+    upload=NDJSON,
+    refusals=(413, 503),
+    cost=Cost("import"),
+)
 async def import_all(request: ApiRequest) -> Response:
     """Makes the sessions of a file with all of them, each found by the id that it has there. One that is
     damaged, or there already, is refused with the reason; the others come in."""
@@ -179,6 +217,14 @@ async def import_all(request: ApiRequest) -> Response:
     return json_reply(ImportedSessions(imported=imported, refused=refused, reasons=reasons))
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/archive",
+    "session.archive",
+    {200: (Archived,)},
+    refusals=(404, 409, 503),
+    cost=Cost("copy"),
+)
 async def archive(request: ApiRequest) -> Response:
     """Moves the session's events and messages to its archive. All routes answer as before; `moved` is
     false where there was nothing to move. 409 while a turn runs."""

@@ -6,6 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.auth import tenant_of
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Body, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import ID_PATTERN
@@ -93,6 +94,9 @@ class RetentionPreview(Reply):
     sessions: list[DueReply] = Field(description="The first of them, at most 1,000.")
 
 
+@endpoint(
+    "GET", "/api/retention", "retention.read", {200: (RetentionReply,)}, query=RetentionQuery, refusals=(403,)
+)
 async def read(request: ApiRequest) -> Response:
     """A tenant's rule of retention, and the settings; for admins."""
     tenant = (await request.read_query(RetentionQuery)).tenant
@@ -100,6 +104,9 @@ async def read(request: ApiRequest) -> Response:
     return json_reply(RetentionReply.of(request, tenant or request.principal.tenant, rule))
 
 
+@endpoint(
+    "PUT", "/api/retention", "retention.change", {200: (RetentionReply,)}, RetentionBody, refusals=(403, 413)
+)
 async def put(request: ApiRequest) -> Response:
     """Gives a tenant another rule, which holds at once; for admins."""
     asked = await request.read_body(RetentionBody)
@@ -115,6 +122,14 @@ async def put(request: ApiRequest) -> Response:
     return json_reply(RetentionReply.of(request, tenant, rule))
 
 
+@endpoint(
+    "GET",
+    "/api/retention/preview",
+    "retention.preview",
+    {200: (RetentionPreview,)},
+    refusals=(403,),
+    cost=Cost("search"),
+)
 async def preview(request: ApiRequest) -> Response:
     """What would be deleted and archived now in your tenant, or in all; for admins."""
     found = await request.gateway.retention.preview(request.principal)

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from starlette.responses import Response
 
 from gateway.auth import user_of
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Id, Line, Reply, json_reply, not_blank
 from gateway.http.requests import ApiRequest
 from gateway.storage.saved_prompts import SavedPrompt, SavedPromptChanges, SavedPromptKind
@@ -87,38 +88,85 @@ class SavedPromptList(Reply):
     saved_prompts: list[SavedPromptReply]
 
 
+@endpoint("GET", "/api/saved-prompts", "saved_prompt.list", {200: (SavedPromptList,)})
 async def find(request: ApiRequest) -> Response:
     """The prompts and personas that you may use."""
     found = await request.gateway.saved_prompts.list(request.principal)
     return json_reply(SavedPromptList(saved_prompts=[SavedPromptReply.of(each) for each in found]))
 
 
+@endpoint(
+    "POST",
+    "/api/saved-prompts",
+    "saved_prompt.create",
+    {201: (SavedPromptReply,)},
+    OwnSavedPromptBody,
+    refusals=(403, 404, 409, 413),
+)
 async def create(request: ApiRequest) -> Response:
     """Saves a prompt or a persona, for you or for the members of a project."""
     asked = await request.read_body(OwnSavedPromptBody)
     return await _create(request, asked, project_id=asked.project_id)
 
 
+@endpoint(
+    "POST",
+    "/api/tenant/saved-prompts",
+    "tenant_saved_prompt.create",
+    {201: (SavedPromptReply,)},
+    SavedPromptBody,
+    refusals=(403, 409, 413),
+)
 async def create_for_all(request: ApiRequest) -> Response:
     """Saves a prompt or a persona for all users of your tenant; for admins."""
     return await _create(request, await request.read_body(SavedPromptBody), for_all=True)
 
 
+@endpoint(
+    "PATCH",
+    "/api/saved-prompts/{saved_prompt_id}",
+    "saved_prompt.change",
+    {200: (SavedPromptReply,)},
+    SavedPromptEdits,
+    refusals=(403, 404, 409, 413),
+)
 async def change(request: ApiRequest) -> Response:
     """Changes one of yours, or of a project in which you may write."""
     return await _change(request, for_all=False)
 
 
+@endpoint(
+    "PATCH",
+    "/api/tenant/saved-prompts/{shared_prompt_id}",
+    "tenant_saved_prompt.change",
+    {200: (SavedPromptReply,)},
+    SavedPromptEdits,
+    refusals=(403, 404, 409, 413),
+)
 async def change_for_all(request: ApiRequest) -> Response:
     """Changes one that is for all users of your tenant; for admins."""
     return await _change(request, for_all=True)
 
 
+@endpoint(
+    "DELETE",
+    "/api/saved-prompts/{saved_prompt_id}",
+    "saved_prompt.delete",
+    {204: (None,)},
+    refusals=(403, 404, 409),
+)
 async def delete(request: ApiRequest) -> Response:
     """Removes one of yours, or of a project in which you may write."""
     return await _delete(request, for_all=False)
 
 
+@endpoint(
+    "DELETE",
+    "/api/tenant/saved-prompts/{shared_prompt_id}",
+    "tenant_saved_prompt.delete",
+    {204: (None,)},
+    refusals=(403, 404, 409),
+)
 async def delete_for_all(request: ApiRequest) -> Response:
     """Removes one that is for all users of your tenant; for admins."""
     return await _delete(request, for_all=True)

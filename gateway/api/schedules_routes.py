@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Line, Message, Reply, SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.schedules.due_times import MAX_CRON
@@ -110,6 +111,14 @@ class ScheduleList(Reply):
     schedules: list[ScheduleReply]
 
 
+@endpoint(
+    "POST",
+    "/api/schedules",
+    "schedule.create",
+    {201: (ScheduleReply,)},
+    ScheduleBody,
+    refusals=(404, 409, 413),
+)
 async def create(request: ApiRequest) -> Response:
     """Makes a schedule: its message is sent for you at the times that it names."""
     body = await request.read_body(ScheduleBody)
@@ -118,6 +127,14 @@ async def create(request: ApiRequest) -> Response:
     return json_reply(ScheduleReply.from_row(made, session_id=made.session), 201)
 
 
+@endpoint(
+    "POST",
+    "/api/schedules/preview",
+    "schedule.preview",
+    {200: (SchedulePreview,)},
+    TimingBody,
+    refusals=(413,),
+)
 async def preview(request: ApiRequest) -> Response:
     """When a schedule would be due that is not made yet; why it would be refused."""
     body = await request.read_body(TimingBody)
@@ -126,6 +143,7 @@ async def preview(request: ApiRequest) -> Response:
     )
 
 
+@endpoint("GET", "/api/schedules", "schedule.list", {200: (ScheduleList,)})
 async def find(request: ApiRequest) -> Response:
     """Your schedules."""
     rows = await request.gateway.schedules.list(request.principal)
@@ -134,6 +152,7 @@ async def find(request: ApiRequest) -> Response:
     )
 
 
+@endpoint("GET", "/api/schedules/{schedule_id}", "schedule.read", {200: (ScheduleDetails,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """A schedule, with its last runs."""
     schedule_id = request.path_id("schedule_id")
@@ -144,6 +163,14 @@ async def read(request: ApiRequest) -> Response:
     return json_reply(ScheduleDetails.from_row(row, session_id=row.session, upcoming=upcoming, runs=shown))
 
 
+@endpoint(
+    "PATCH",
+    "/api/schedules/{schedule_id}",
+    "schedule.change",
+    {200: (ScheduleReply,)},
+    ScheduleChanges,
+    refusals=(404, 409, 413),
+)
 async def change(request: ApiRequest) -> Response:
     """Pauses or resumes a schedule. What passes meanwhile does not count as late."""
     body = await request.read_body(ScheduleChanges)
@@ -153,12 +180,16 @@ async def change(request: ApiRequest) -> Response:
     return json_reply(ScheduleReply.from_row(row, session_id=row.session))
 
 
+@endpoint("DELETE", "/api/schedules/{schedule_id}", "schedule.delete", {204: (None,)}, refusals=(404,))
 async def delete(request: ApiRequest) -> Response:
     """Removes a schedule with the record of its runs. A turn that is under way goes on."""
     await request.gateway.schedules.delete(request.principal, request.path_id("schedule_id"))
     return Response(status_code=204)
 
 
+@endpoint(
+    "POST", "/api/schedules/{schedule_id}/run", "schedule.run", {202: (ScheduleReply,)}, refusals=(404, 409)
+)
 async def run(request: ApiRequest) -> Response:
     """Sends the message now, once, also of a schedule that is paused: within a second or two."""
     row = await request.gateway.schedules.run_now(request.principal, request.path_id("schedule_id"))

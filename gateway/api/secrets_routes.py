@@ -3,6 +3,7 @@
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
 
@@ -25,6 +26,14 @@ class RotationReply(Reply):
     after: str | None = Field(None, description="For the next slice; absent: this was the last.")
 
 
+@endpoint(
+    "POST",
+    "/api/secrets/rotate",
+    "secret.rotate",
+    {200: (RotationReply,)},
+    RotateBody,
+    refusals=(403, 409, 413),
+)
 async def rotate(request: ApiRequest) -> Response:
     """Encrypts a slice of what is stored with the first key; for the operator."""
     asked = await request.read_body(RotateBody)

@@ -1,6 +1,7 @@
 """Sessions and their events as JSON: snake_case out, snake_case or camelCase in, strict either way."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -107,6 +108,9 @@ class SessionChanges(Body):
 
 class BranchQuery(Query):
     branch: int | None = Field(None, ge=0, lt=MAX_BRANCHES, description="Absent: the active one.")
+
+
+CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
 
 
 class CursorQuery(Query):

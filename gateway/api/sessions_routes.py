@@ -1,11 +1,13 @@
 """Sessions, what was said in them, and what happened in them."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from starlette.responses import Response
 
 from gateway.api.long_replies import messages_reply
 from gateway.api.session_bodies import (
+    CURSOR,
     BranchQuery,
     EventPage,
     EventsQuery,
@@ -26,6 +28,7 @@ from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render
 from gateway.http.conditional_requests import unless_known
 from gateway.http.cursors import decode_cursor, encode_cursor
+from gateway.http.endpoint import STREAM, Cost, endpoint
 from gateway.http.json_types import json_body, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
@@ -33,10 +36,14 @@ from gateway.service.follower import StreamRange
 from gateway.storage.retention import SessionDays
 from gateway.storage.sessions import MatchedText
 
+KNOWN = MappingProxyType({"If-None-Match": "ETags that are known: 304 when the answer has one of them."})
 ARCHIVED = {"false": False, "true": True, "all": None}
 TYPES = frozenset(event_types())
 
 
+@endpoint(
+    "POST", "/api/sessions", "session.create", {201: (Session,)}, SessionBody, refusals=(404, 409, 413, 503)
+)
 async def create(request: ApiRequest) -> Response:
     """Makes a session, under a name of yours if you like, and with a history that you bring along."""
     body = await request.read_body(SessionBody)
@@ -52,6 +59,15 @@ async def create(request: ApiRequest) -> Response:
     return json_reply(made, 201, headers={"location": f"/api/sessions/{row.id}"})
 
 
+@endpoint(
+    "GET",
+    "/api/sessions",
+    "session.list",
+    {200: (SessionPage,), 304: (None,)},
+    query=SessionsQuery,
+    headers=KNOWN,
+    cost=Cost("search", only_with=("q",)),
+)
 async def find(request: ApiRequest) -> Response:
     """Your sessions, the last used first, without the archived ones; `q` searches what was said, in English
     and Chinese, and tells where. To see what changes, ask again with the ETag: 304 when nothing has."""
@@ -90,6 +106,7 @@ async def find(request: ApiRequest) -> Response:
     return unless_known(request.headers, json_body(reply))
 
 
+@endpoint("GET", "/api/sessions/{session_id}", "session.read", {200: (SessionDetails,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """One session, and what became of its history."""
     gateway, who = request.gateway, request.principal
@@ -111,6 +128,14 @@ async def read(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "PATCH",
+    "/api/sessions/{session_id}",
+    "session.change",
+    {200: (Session,)},
+    SessionChanges,
+    refusals=(404, 409, 413),
+)
 async def change(request: ApiRequest) -> Response:
     """Gives a session another title or retention, pins or archives it, moves it into a project, shares it
     with the members, or takes that back."""
@@ -131,6 +156,7 @@ async def change(request: ApiRequest) -> Response:
     return json_reply(Session.seen_by(request.principal, row, standing.get(row.id)))
 
 
+@endpoint("DELETE", "/api/sessions/{session_id}", "session.delete", {204: (None,)}, refusals=(404, 409))
 async def delete(request: ApiRequest) -> Response:
     """Removes a session with all that belongs to it; 409 while a turn runs. Nobody finds any of it from then
     on; its id is free again at once, or of a long session some seconds later."""
@@ -138,6 +164,14 @@ async def delete(request: ApiRequest) -> Response:
     return Response(status_code=204)
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/messages",
+    "message.list",
+    {200: (Messages,)},
+    query=BranchQuery,
+    refusals=(404,),
+)
 async def messages(request: ApiRequest) -> Response:
     """What the model sees of the session now, or would in another branch. A long answer comes in pieces, as
     it is read: one that breaks off is not whole."""
@@ -147,6 +181,13 @@ async def messages(request: ApiRequest) -> Response:
     return await messages_reply(request, Messages(messages=[]), stored)
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/snapshot",
+    "session.read_snapshot",
+    {200: (SnapshotReply,)},
+    refusals=(404,),
+)
 async def snapshot(request: ApiRequest) -> Response:
     """Messages, the open turn, and the cursor from which to follow so that nothing is missed or seen twice. A
     long answer comes in pieces, as it is read: one that breaks off is not whole."""
@@ -156,6 +197,15 @@ async def snapshot(request: ApiRequest) -> Response:
     return await messages_reply(request, reply, shot.messages)
 
 
+@endpoint(
+    "GET",
+    "/api/sessions/{session_id}/events",
+    "event.read",
+    {200: (STREAM, EventPage), 204: (None,)},
+    query=EventsQuery,
+    refusals=(404,),
+    headers=CURSOR,
+)
 async def events(request: ApiRequest) -> Response:
     """The session's events after a cursor, as SSE, then live. With `Accept: application/json` a page of
     them."""

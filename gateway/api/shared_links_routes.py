@@ -13,6 +13,7 @@ from gateway.auth.authentication import Authentication
 from gateway.auth.signed_in import named_in
 from gateway.errors import NotAuthenticated
 from gateway.http.downloads import StreamedBody
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Body, Reply, SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.shared_links import PASS_FOR
@@ -72,6 +73,7 @@ class OpenLinkBody(Body):
     token: str = Field(min_length=1, max_length=200)
 
 
+@endpoint("POST", "/api/links", "link.create", {201: (NewLink,)}, LinkBody, refusals=(403, 404, 409, 413))
 async def create(request: ApiRequest) -> Response:
     """Makes a link by which your chat is read: as it is now, or with what comes, until you end it."""
     asked = await request.read_body(LinkBody)
@@ -86,18 +88,21 @@ async def create(request: ApiRequest) -> Response:
     return json_reply(NewLink.of(link, path=PAGES.format(token=token)), 201)
 
 
+@endpoint("GET", "/api/links", "link.list", {200: (LinkList,)})
 async def find(request: ApiRequest) -> Response:
     """Your links, each with when it was opened last."""
     found = await request.gateway.links.list(request.principal)
     return json_reply(LinkList(links=[LinkReply.of(link, title) for link, title in found]))
 
 
+@endpoint("DELETE", "/api/links/{link_id}", "link.end", {204: (None,)}, refusals=(404,))
 async def end(request: ApiRequest) -> Response:
     """Ends a link for everybody, at once."""
     await request.gateway.links.end(request.principal, request.path_id("link_id"))
     return Response(status_code=204)
 
 
+@endpoint("POST", "/api/links/open", "link.open", {204: (None,)}, OpenLinkBody, refusals=(404, 413))
 async def open_(request: ApiRequest) -> Response:
     """Lets this browser open a link within a minute: for the page, whose readers show who they are by a
     key."""
@@ -111,6 +116,7 @@ async def open_(request: ApiRequest) -> Response:
     return response
 
 
+@endpoint("GET", PAGES, "link.read", {200: (HTML,), 303: (None,)}, refusals=(404,), cost=Cost("copy"))
 async def read(request: ApiRequest) -> Response:
     """The chat that a link leads to, as a page to read. Who has to show who they are first comes to the page,
     which brings them back."""

@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from gateway.auth.signed_in import COOKIE, PageSignIn, cookie_in, digest_of, named_in
+from gateway.auth.signed_in import COOKIE, SIGN_IN, PageSignIn, cookie_in, digest_of, named_in
 from gateway.errors import Forbidden, GatewayError, NotFound
+from gateway.http.endpoint import endpoint
 from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.public_address import name_in
@@ -47,6 +48,7 @@ class SignedOut(Reply):
     url: str = Field(description="The identity provider's page to sign out there too, or our own.")
 
 
+@endpoint("GET", SIGN_IN, "sign_in.begin", {303: (None,)}, query=SignInQuery, refusals=(401, 403, 404, 503))
 async def begin(request: ApiRequest) -> Response:
     """Sends the browser to the identity provider."""
     asked = await request.read_query(SignInQuery)
@@ -57,6 +59,9 @@ async def begin(request: ApiRequest) -> Response:
     return response
 
 
+@endpoint(
+    "GET", CALLBACK, "sign_in.create", {303: (None,)}, query=CallbackQuery, refusals=(401, 403, 404, 503)
+)
 async def finish(request: ApiRequest) -> Response:
     """Signs the browser in that comes back, and sends it to the page."""
     asked, ways, page = await request.read_query(CallbackQuery), _ways(request), page_of(request)
@@ -80,6 +85,7 @@ async def finish(request: ApiRequest) -> Response:
     return _leaving(response)
 
 
+@endpoint("POST", "/auth/keep-key", "sign_in.keep", {204: (None,)}, refusals=(403,))
 async def keep(request: ApiRequest) -> Response:
     """Has this browser keep the API key that the request came with, out of reach of scripts, until the key or
     GATEWAY_KEEP_KEYS_FOR ends, or its user signs out."""
@@ -92,6 +98,7 @@ async def keep(request: ApiRequest) -> Response:
     return _leaving(response)
 
 
+@endpoint("POST", "/auth/sign-out", "sign_in.end", {200: (SignedOut,)}, refusals=(403, 404))
 async def end(request: ApiRequest) -> Response:
     """Signs this browser out, and says where it can sign out at the identity provider."""
     ways, page = _ways(request), page_of(request)

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Body, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.skills.catalog import Catalog
@@ -44,17 +45,27 @@ class SkillList(Reply):
     warnings: list[str]
 
 
+@endpoint("GET", "/api/skills", "skill.list", {200: (SkillList,)}, query=SkillsQuery)
 async def find(request: ApiRequest) -> Response:
     """All skills, or those of one type."""
     query = await request.read_query(SkillsQuery)
     return json_reply(_listed(request.gateway.skills.catalog, query.type))
 
 
+@endpoint("POST", "/api/skills/refresh", "skill.refresh", {200: (SkillList,)}, cost=Cost("assemble"))
 async def refresh(request: ApiRequest) -> Response:
     """Looks at the folders again and returns the catalog as it is now."""
     return json_reply(_listed(await request.gateway.skills.refresh(), None))
 
 
+@endpoint(
+    "PATCH",
+    "/api/skills/{name}",
+    "skill.switch",
+    {200: (SkillRow,)},
+    SwitchBody,
+    refusals=(403, 404, 409, 413),
+)
 async def switch(request: ApiRequest) -> Response:
     """Switches a skill on or off, for everybody, from the next turn on."""
     body = await request.read_body(SwitchBody)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from gateway.api.pasted_conversation import Conversation
 from gateway.errors import Forbidden
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Body, Id, Query, Reply, SessionId, UserId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.messages import Message, Usage, text_block
@@ -87,6 +88,15 @@ class SummariesReply(Reply):
     summaries: list[Summary]
 
 
+@endpoint(
+    "POST",
+    "/api/session/summary",
+    "summary.make",
+    {201: (Summary,)},
+    SummaryBody,
+    refusals=(404, 409, 502),
+    cost=Cost("model"),
+)
 async def make(request: ApiRequest) -> Response:
     """Makes a session's summary anew, or one of a conversation that comes along; waits until that is done."""
     body, history, who = (await request.read_body(SummaryBody), request.gateway.history, request.principal)
@@ -106,12 +116,21 @@ async def make(request: ApiRequest) -> Response:
     return json_reply(Summary.from_row(row, **ends), 201)
 
 
+@endpoint("GET", "/api/session/summary/{session_id}", "summary.read", {200: (Summary,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """The newest summary of a session."""
     row = await request.gateway.history.summary(request.principal, request.path_id("session_id"))
     return json_reply(Summary.from_row(row))
 
 
+@endpoint(
+    "GET",
+    "/api/session/summaries",
+    "summary.list",
+    {200: (SummariesReply,)},
+    query=SummariesQuery,
+    refusals=(403,),
+)
 async def find(request: ApiRequest) -> Response:
     """Your newest summaries, newest first."""
     query = await request.read_query(SummariesQuery)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import endpoint
 from gateway.http.json_types import Base64, Body, FileName, Mime, Reply, json_reply, no_nul
 from gateway.http.requests import ApiRequest
 from gateway.storage.decisions.client_calls import ClientCall
@@ -56,6 +57,14 @@ class ToolResultReply(Reply):
         return cls.from_row(call, status=result.status, answered_at=result.at)
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/turns/{turn_id}/tool_results/{tool_call_id}",
+    "tool_result.give",
+    {200: (ToolResultReply,)},
+    ToolResultBody,
+    refusals=(404, 409, 413, 429),
+)
 async def give(request: ApiRequest) -> Response:
     """The result of a call that you run yourself (`runs_on: client` in its `tool_call`); the turn goes on
     when no other is waited for. The same result again changes nothing."""

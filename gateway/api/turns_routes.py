@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from gateway.api.session_bodies import CursorQuery
+from gateway.api.session_bodies import CURSOR, CursorQuery
 from gateway.api.turn_bodies import (
     AcceptedTurn,
     ChatBody,
@@ -21,6 +21,7 @@ from gateway.api.turn_bodies import (
     UsageReply,
 )
 from gateway.http.cursors import decode_cursor, encode_cursor
+from gateway.http.endpoint import STREAM, Cost, endpoint
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
@@ -31,6 +32,16 @@ from gateway.storage.turns import Accepted
 from gateway.turn.request import TurnRequest
 
 
+@endpoint(
+    "POST",
+    "/api/chat",
+    "turn.start",
+    {200: (STREAM,), 204: (None,)},
+    ChatBody,
+    query=CursorQuery,
+    refusals=(404, 409, 413, 429, 503),
+    headers=CURSOR,
+)
 async def chat(request: ApiRequest) -> Response:
     """Starts a turn and streams it; makes the session if there is none. Repeated with the same
     client_message_id, it streams the same turn, from the cursor on."""
@@ -42,6 +53,16 @@ async def chat(request: ApiRequest) -> Response:
     return _stream(request, accepted, cursor, body)
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/turns",
+    "turn.start",
+    {200: (STREAM, AcceptedTurn), 202: (AcceptedTurn,), 204: (None,)},
+    TurnOptions,
+    query=CursorQuery,
+    refusals=(404, 409, 413, 429, 503),
+    headers=CURSOR,
+)
 async def start(request: ApiRequest) -> Response:
     """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 has its address.
     Repeated with the same client_message_id, it is the same turn, and streamed from the cursor on."""
@@ -51,6 +72,16 @@ async def start(request: ApiRequest) -> Response:
     return _reply(request, accepted, cursor, body)
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/turns/{turn_id}/regenerate",
+    "turn.regenerate",
+    {200: (STREAM, AcceptedTurn), 202: (AcceptedTurn,), 204: (None,)},
+    RegenerateBody,
+    query=CursorQuery,
+    refusals=(404, 409, 413, 429, 503),
+    headers=CURSOR,
+)
 async def regenerate(request: ApiRequest) -> Response:
     """Asks the message of a turn anew, with its files, in a branch of its own, which is active from then on;
     otherwise as `POST …/turns`."""
@@ -67,6 +98,7 @@ async def regenerate(request: ApiRequest) -> Response:
     return _reply(request, _spanned(request, accepted), cursor, body)
 
 
+@endpoint("GET", "/api/sessions/{session_id}/turns/{turn_id}", "turn.read", {200: (Turn,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """One turn: its state, where its events are and, once it is done, what it used."""
     return json_reply(
@@ -74,11 +106,13 @@ async def read(request: ApiRequest) -> Response:
     )
 
 
+@endpoint("GET", "/api/turns/{turn_id}", "turn.read", {200: (Turn,)}, refusals=(404,))
 async def read_any(request: ApiRequest) -> Response:
     """One turn by its id alone, as with its session."""
     return await read(request)
 
 
+@endpoint("GET", "/api/turns", "turn.list", {200: (TurnPage,)}, query=TurnsQuery)
 async def find(request: ApiRequest) -> Response:
     """Your turns of all sessions, the newest first."""
     query = await request.read_query(TurnsQuery)
@@ -91,6 +125,7 @@ async def find(request: ApiRequest) -> Response:
     return json_reply(TurnPage(turns=[Turn.of(row, request.principal) for row in page], next=more))
 
 
+@endpoint("GET", "/api/usage", "usage.read", {200: (UsageReply,)}, query=UsageQuery, cost=Cost("search"))
 async def usage(request: ApiRequest) -> Response:
     """What your turns used, by model, what was done for you beside them, as a title or a memory, and how the
     limits stand that hold for you, in which both count. Turns are those of all sessions that are over."""
@@ -112,6 +147,13 @@ async def usage(request: ApiRequest) -> Response:
     )
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/turns/{turn_id}/cancel",
+    "turn.cancel",
+    {200: (Turn,), 202: (Turn,)},
+    refusals=(404,),
+)
 async def cancel(request: ApiRequest) -> Response:
     """Stops a turn: its model call and its tools are cancelled, what was written is kept, and `done`
     follows with status cancelled. Stopping a turn that is over changes nothing."""
@@ -119,11 +161,20 @@ async def cancel(request: ApiRequest) -> Response:
     return json_reply(Turn.of(turn, request.principal), 200 if turn.status == "done" else 202)
 
 
+@endpoint("POST", "/api/turns/{turn_id}/cancel", "turn.cancel", {200: (Turn,), 202: (Turn,)}, refusals=(404,))
 async def cancel_any(request: ApiRequest) -> Response:
     """Stops a turn by its id alone, as with its session."""
     return await cancel(request)
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/turns/{turn_id}/release",
+    "turn.release",
+    {200: (Turn,), 202: (Turn,)},
+    ReleaseBody,
+    refusals=(404, 413),
+)
 async def release(request: ApiRequest) -> Response:
     """Stops a turn when nobody reads it for a while: for clients whose Stop is only a closed connection. A
     turn that is read, or waits for a decision then, goes on."""
@@ -132,6 +183,14 @@ async def release(request: ApiRequest) -> Response:
     return json_reply(Turn.of(turn, request.principal), 200 if turn.status == "done" else 202)
 
 
+@endpoint(
+    "POST",
+    "/api/sessions/{session_id}/turns/{turn_id}/feedback",
+    "turn.rate",
+    {200: (Turn,)},
+    FeedbackBody,
+    refusals=(404, 409, 413),
+)
 async def rate(request: ApiRequest) -> Response:
     """Says what you think of a turn that is over; the last word holds. The same again changes nothing."""
     body = await request.read_body(FeedbackBody)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from gateway.api.turn_bodies import LimitReply
 from gateway.auth import Principal, tenant_of, user_of
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Id, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import now_ms
@@ -140,11 +141,23 @@ class UserList(Reply):
     next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
 
 
+@endpoint(
+    "GET", "/api/usage/month", "usage.read", {200: (MonthReply, CSV)}, query=MonthQuery, cost=Cost("search")
+)
 async def own_month(request: ApiRequest) -> Response:
     """What you used in a month: by day, model and chat, and how your limits stand."""
     return await _month(request, request.principal, await request.read_query(MonthQuery))
 
 
+@endpoint(
+    "GET",
+    "/api/users/{user}/usage",
+    "other_person.read_usage",
+    {200: (MonthReply, CSV)},
+    query=UserMonthQuery,
+    refusals=(403,),
+    cost=Cost("search"),
+)
 async def month_of_user(request: ApiRequest) -> Response:
     """What a user used in a month, for admins."""
     asked = await request.read_query(UserMonthQuery)
@@ -152,6 +165,15 @@ async def month_of_user(request: ApiRequest) -> Response:
     return await _month(request, Principal(user_id), asked)
 
 
+@endpoint(
+    "GET",
+    "/api/users",
+    "user.list",
+    {200: (UserList,)},
+    query=UsersQuery,
+    refusals=(403,),
+    cost=Cost("search"),
+)
 async def find_users(request: ApiRequest) -> Response:
     """Users of your tenant, or of all tenants for the operator: when they were here last, their roles, and
     what they used in a month."""

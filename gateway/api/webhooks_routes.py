@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field
 from starlette.responses import Response
 
+from gateway.http.endpoint import Cost, endpoint
 from gateway.http.json_types import Body, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.webhook_messages import delivery_id
@@ -120,6 +121,7 @@ class WebhookTest(Reply):
     error: str | None = None
 
 
+@endpoint("POST", "/api/webhooks", "webhook.add", {201: (NewWebhook,)}, WebhookBody, refusals=(409, 413))
 async def add(request: ApiRequest) -> Response:
     """Adds a webhook; the answer alone has its secret."""
     asked = await request.read_body(WebhookBody)
@@ -128,17 +130,27 @@ async def add(request: ApiRequest) -> Response:
     return json_reply(NewWebhook.of(webhook), 201)
 
 
+@endpoint("GET", "/api/webhooks", "webhook.list", {200: (WebhookList,)})
 async def find(request: ApiRequest) -> Response:
     """Your webhooks."""
     found = await request.gateway.webhooks.list(request.principal)
     return json_reply(WebhookList(webhooks=[WebhookReply.of(each) for each in found]))
 
 
+@endpoint("GET", "/api/webhooks/{webhook_id}", "webhook.read", {200: (WebhookReply,)}, refusals=(404,))
 async def read(request: ApiRequest) -> Response:
     """A webhook, without its secret."""
     return json_reply(WebhookReply.of(await request.gateway.webhooks.get(request.principal, _id(request))))
 
 
+@endpoint(
+    "PATCH",
+    "/api/webhooks/{webhook_id}",
+    "webhook.change",
+    {200: (WebhookReply,)},
+    WebhookChanges,
+    refusals=(404, 413),
+)
 async def change(request: ApiRequest) -> Response:
     """Switches a webhook off or on. What happens while it is off is not delivered."""
     changes = await request.read_body(WebhookChanges)
@@ -146,18 +158,35 @@ async def change(request: ApiRequest) -> Response:
     return json_reply(WebhookReply.of(webhook))
 
 
+@endpoint("DELETE", "/api/webhooks/{webhook_id}", "webhook.delete", {204: (None,)}, refusals=(404,))
 async def delete(request: ApiRequest) -> Response:
     """Deletes a webhook and its pending deliveries."""
     await request.gateway.webhooks.remove(request.principal, _id(request))
     return Response(status_code=204)
 
 
+@endpoint(
+    "POST",
+    "/api/webhooks/{webhook_id}/test",
+    "webhook.test",
+    {200: (WebhookTest,)},
+    refusals=(404,),
+    cost=Cost("deliver"),
+)
 async def test(request: ApiRequest) -> Response:
     """Posts a signed `webhook.test` at once, and says what came of it."""
     tested = await request.gateway.webhooks.test(request.principal, _id(request))
     return json_reply(WebhookTest.from_row(tested, duration_ms=int(tested.seconds * 1000)))
 
 
+@endpoint(
+    "GET",
+    "/api/webhooks/{webhook_id}/deliveries",
+    "webhook.list_deliveries",
+    {200: (DeliveryList,)},
+    query=DeliveriesQuery,
+    refusals=(404,),
+)
 async def deliveries(request: ApiRequest) -> Response:
     """Deliveries of a webhook, the newest first."""
     query = await request.read_query(DeliveriesQuery)
@@ -168,6 +197,15 @@ async def deliveries(request: ApiRequest) -> Response:
     return json_reply(DeliveryList(deliveries=[DeliveryReply.of(each) for each in found], next=more))
 
 
+@endpoint(
+    "POST",
+    "/api/webhooks/{webhook_id}/replay",
+    "webhook.replay",
+    {200: (Replayed,)},
+    ReplayBody,
+    refusals=(404, 413),
+    cost=Cost("deliver"),
+)
 async def replay(request: ApiRequest) -> Response:
     """Has a delivery that ended tried again, or all that are dead, under the ids they had."""
     asked = await request.read_body(ReplayBody)

@@ -108,7 +108,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "keys revoke": ("gateway keys revoke 6f1d0c2b9a3e4857",),
     "projects list": ("gateway projects list",),
     "projects show": ("gateway projects show p_0123456789abcdef0123456789abcdef",),
-    "projects create": ("gateway projects create Apollo", 'gateway projects create "回家" --kind household'),
+    "projects create": ("gateway projects create Apollo", 'gateway projects create "回家"'),
     "projects rename": ("gateway projects rename p_0123456789abcdef0123456789abcdef Artemis",),
     "projects delete": ("gateway projects delete p_0123456789abcdef0123456789abcdef",),
     "projects add": ("gateway projects add p_0123456789abcdef0123456789abcdef ada --role editor",),

@@ -11,18 +11,18 @@ User = Annotated[str, typer.Argument(help="The id of a user of your tenant, who 
 
 
 def list_(*, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = False) -> None:
-    """Show the projects and households that you are in."""
+    """Show the projects that you are in."""
     from gateway.cli.session_commands import print_json
     from gateway.cli.terminal import show_table, to_stderr
     from gateway.client import GatewayClient
 
     with GatewayClient(url, key) as client:
         found = client.projects()
-    rows = [(each["id"], each["kind"], each["name"], each["role"]) for each in found["projects"]]
+    rows = [(each["id"], each["name"], each["role"]) for each in found["projects"]]
     if as_json:
         print_json(found)
     elif rows:
-        show_table(("Id", "Kind", "Name", "You are"), rows)
+        show_table(("Id", "Name", "You are"), rows)
     else:
         to_stderr(f"You are in no project at {url}.")
 
@@ -38,7 +38,7 @@ def show(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None, as_jso
     if as_json:
         print_json(found)
         return
-    to_stderr(f"{found['name']} ({found['kind']} {found['id']})")
+    to_stderr(f"{found['name']} ({found['id']})")
     rows = [(each["user"], each["role"]) for each in found["members"]]
     rows += [(each["user"], f"{each['role']}, invited") for each in found["invited"]]
     show_table(("User", "Role"), rows)
@@ -47,7 +47,6 @@ def show(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None, as_jso
 def create(
     name: Annotated[str, typer.Argument(help="A few words by which people know it.")],
     *,
-    kind: Annotated[Literal["project", "household"], typer.Option(help="What it is.")] = "project",
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
@@ -55,7 +54,7 @@ def create(
     from gateway.client import GatewayClient
 
     with GatewayClient(url, key) as client:
-        print(client.create_project(name, kind)["id"])
+        print(client.create_project(name)["id"])
 
 
 def rename(
@@ -99,7 +98,7 @@ def add(
 
 
 def invitations(*, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = False) -> None:
-    """Show the projects and households that you are asked into."""
+    """Show the projects that you are asked into."""
     from gateway.cli.session_commands import print_json
     from gateway.cli.terminal import show_table, to_stderr
     from gateway.client import GatewayClient
@@ -107,13 +106,12 @@ def invitations(*, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = Fals
     with GatewayClient(url, key) as client:
         found = client.invitations()
     rows = [
-        (each["project_id"], each["kind"], each["name"], each["role"], each["invited_by"])
-        for each in found["invitations"]
+        (each["project_id"], each["name"], each["role"], each["invited_by"]) for each in found["invitations"]
     ]
     if as_json:
         print_json(found)
     elif rows:
-        show_table(("Id", "Kind", "Name", "As", "By"), rows)
+        show_table(("Id", "Name", "As", "By"), rows)
     else:
         to_stderr(f"Nobody asks you into a project at {url}.")
 

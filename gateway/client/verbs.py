@@ -163,8 +163,8 @@ class Verbs(ABC, Generic[Answer]):
     def project(self, project_id: str) -> Answer:
         return self.ask("GET", f"/api/projects/{quote(project_id, safe='')}")
 
-    def create_project(self, name: str, kind: str = "project") -> Answer:
-        return self.ask("POST", "/api/projects", {"name": name, "kind": kind})
+    def create_project(self, name: str) -> Answer:
+        return self.ask("POST", "/api/projects", {"name": name})
 
     def rename_project(self, project_id: str, name: str) -> Answer:
         return self.ask("PATCH", f"/api/projects/{quote(project_id, safe='')}", {"name": name})

@@ -1,1 +1,1 @@
-"""What the HTTP API and the adapters share: requests, event streams, refusals, rows of the URL table."""
+"""What the HTTP API and the adapters share: requests, event streams, refusals, endpoints."""

@@ -1,10 +1,10 @@
-"""One row of the URL table."""
+"""Endpoints of the HTTP API, each declared on the function that answers it."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
@@ -20,6 +20,9 @@ from gateway.service.costly_places import Costly
 STREAM = "text/event-stream"
 Answer = type[BaseModel] | str | None
 """A model is JSON, a string is another media type, None has no body."""
+Handler = Callable[[ApiRequest], Awaitable[Response]]
+H = TypeVar("H", bound=Handler)
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +41,17 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method of one path. `operation` is the name of what it does, by which it is decided who may
-    (`auth.operations`) and under which it is audited; `carries` are others that a request of it may do, each
-    of which its handler asks for (`ApiRequest.allow`). `answers` are its successes, `refusals` the failures
-    worth events apart, `upload` is the media type of a body that is no JSON, `problem` what a refusal looks
-    like. `cost` is what bounds requests that cost much, for all and for each user; a file keeps its user's
-    place until it is sent."""
+    """One method of one path, and its `handler`. `operation` is the name of what it does, by which it is
+    decided who may (`auth.operations`) and under which it is audited; `carries` are others that a request of
+    it may do, each of which its handler asks for (`ApiRequest.allow`). `answers` are its successes,
+    `refusals` the failures worth events apart, `upload` is the media type of a body that is no JSON,
+    `problem` what a refusal looks like. `cost` is what bounds requests that cost much, for all and for each
+    user; a file keeps its user's place until it is sent."""
 
+    handler: Handler
     method: str
     path: str
     operation: str
-    handler: Callable[[ApiRequest], Awaitable[Response]]
     answers: Mapping[int, tuple[Answer, ...]]
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
@@ -107,3 +110,28 @@ class Endpoint:
     @property
     def summary(self) -> str:
         return (self.handler.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")
+
+
+_OF_MODULE: dict[str, list[Endpoint]] = {}
+
+
+def _decorator(make: Callable[Concatenate[Handler, P], Endpoint]) -> Callable[P, Callable[[H], H]]:
+    def endpoint(*given: P.args, **named: P.kwargs) -> Callable[[H], H]:
+        def declare(handler: H) -> H:
+            _OF_MODULE.setdefault(handler.__module__, []).append(make(handler, *given, **named))
+            return handler
+
+        return declare
+
+    return endpoint
+
+
+endpoint = _decorator(Endpoint)
+"""Declares an endpoint on its handler, with the fields of `Endpoint`. A handler may have several. Raises
+ValueError as `Endpoint` does."""
+
+
+def endpoints_of(*modules: str) -> tuple[Endpoint, ...]:
+    """The endpoints that these modules declare, by the names of the modules, in the order in which they stand
+    there. Raises KeyError for a module that declares none, or is not imported."""
+    return tuple(each for name in modules for each in _OF_MODULE[name])

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of rows of the URL table."""
+"""The OpenAPI document, made of endpoints."""
 
 import asyncio
 import re

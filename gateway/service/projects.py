@@ -7,7 +7,7 @@ from gateway.ids import new_project_id, now_ms
 from gateway.prompt.text_cleaning import clean
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import shared_scope
-from gateway.storage.projects import Invitation, Member, Membership, Project, ProjectKind
+from gateway.storage.projects import Invitation, Member, Membership, Project
 from gateway.storage.sessions.access import ProjectRole
 from gateway.storage.turns import TurnRow
 
@@ -32,9 +32,9 @@ class UserProjects:
         self._projects = deps.projects
         self._stop = stop
 
-    async def create(self, who: Principal, name: str, kind: ProjectKind = "project") -> Project:
+    async def create(self, who: Principal, name: str) -> Project:
         """A new one, of which the caller is the owner. Raises errors.Conflict (too_many_projects)."""
-        project = Project(new_project_id(), who.tenant, kind, name, who.user_id, now_ms())
+        project = Project(new_project_id(), who.tenant, name, who.user_id, now_ms())
         await self._projects.add(project, most=MAX_PROJECTS)
         return project
 

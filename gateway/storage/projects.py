@@ -5,7 +5,7 @@ What a member may do in a session is in sessions/access.py."""
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, null, select, update
 
@@ -20,21 +20,19 @@ from gateway.storage.sessions.access import ACCESS, ARTIFACT, NEEDS, Need, Proje
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.stranded_turns import settle
 
-ProjectKind = Literal["project", "household"]
-
 
 @dataclass(frozen=True, slots=True)
 class Project:
     """A row of its own. `created_at` is in Unix milliseconds; `instructions` are those with which sessions
-    begin that are made in it."""
+    begin that are made in it. `kind` is written for versions before, which had others, and is not read."""
 
     id: str
     tenant: str
-    kind: ProjectKind
     name: str
     created_by: str
     created_at: int
     instructions: str | None = None
+    kind: str = "project"
 
 
 @dataclass(frozen=True, slots=True)

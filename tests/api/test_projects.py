@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from gateway.api.access_url_table import ACCESS, PROJECTS
+from gateway.api.url_table import ENDPOINTS
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway
 
@@ -91,13 +91,24 @@ async def test_an_owner_makes_a_project_and_adds_people_of_their_tenant(guarded:
     assert (await guarded.get("/api/projects", **other_ada)).json() == {"projects": []}
 
 
+async def test_a_household_of_an_earlier_client_is_a_project_as_others(guarded: Client) -> None:
+    """Its `kind` is taken and says nothing: households of the memory are those of GATEWAY_HOUSEHOLDS."""
+    ada, *_ = await people(guarded)
+
+    made = await asked(guarded, "POST", "/api/projects", ada, {"name": "Home", "kind": "household"})
+
+    assert (made.status_code, made.json()["kind"]) == (201, "project")
+    (listed,) = (await guarded.get("/api/projects", **ada)).json()["projects"]
+    assert (listed["name"], listed["kind"]) == ("Home", "project")
+
+
 async def test_a_project_of_others_is_as_absent_as_one_that_never_was(guarded: Client) -> None:
     """On every route that names one: for another tenant, and for somebody of the same tenant who is not in
     it."""
     ada, bob, other_ada, eve = await people(guarded)
     project = await project_of(guarded, ada)
     bodies: dict[str, Any] = {"PATCH": {"name": "mine"}, "PUT": {"role": "owner"}}
-    routes = [each for each in ACCESS if each.path.startswith(f"{PROJECTS}/{{project_id}}")]
+    routes = [each for each in ENDPOINTS if each.path.startswith("/api/projects/{project_id}")]
     assert len(routes) == 5
 
     for route in routes:

@@ -21,7 +21,7 @@ from tests.storage.writing import accepted
 pytestmark = pytest.mark.anyio
 
 ADA, BOB, EVE = "ada", "bob", "eve"
-APOLLO = Project("p_1", "default", "project", "Apollo", ADA, 5)
+APOLLO = Project("p_1", "default", "Apollo", ADA, 5)
 MOST = 3
 
 

@@ -14,7 +14,7 @@ from gateway.wiring import Storage
 pytestmark = pytest.mark.anyio
 
 ADA, BOB, EVE = "ada", "bob", "eve"
-APOLLO = Project("p_1", "default", "project", "Apollo", ADA, 5)
+APOLLO = Project("p_1", "default", "Apollo", ADA, 5)
 MINE = SavedPrompt("sp_1", "prompt", "default", ADA, None, "standup", "每日", "{{what}}?", None, ADA, 5, 5)
 OURS = replace(MINE, id="sp_2", owner=None, project_id=APOLLO.id)
 OF_ALL = replace(MINE, id="sp_3", owner=None, created_by=EVE)

@@ -80,7 +80,7 @@ async def test_of_a_members_turn_whose_the_session_is_is_told_and_nobody_else(
     owners = {"wh_a": OWNER, "wh_b": "bob", "wh_c": "cleo"}
     for webhook_id, owner in owners.items():
         await storage.webhooks.add(replace(HOOK, id=webhook_id, owner=owner), most=9)
-    project = Project("p", "default", "project", "Apollo", OWNER, 5)
+    project = Project("p", "default", "Apollo", OWNER, 5)
     await storage.projects.add(project, most=9)
     for user_id in ("bob", "cleo"):
         await storage.projects.put_member(Invitation("p", user_id, "editor", OWNER, 7), most=9, most_open=9)

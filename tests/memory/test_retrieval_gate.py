@@ -84,6 +84,14 @@ MAYBE = [
     "明天开会",
     "",
 ][1:-1]
+OTHER_LANGUAGES = [
+    "Was haben wir letzte Woche zum Logo entschieden?",
+    "Was ist Photosynthese und wie funktioniert sie?",
+    "Qu'avons-nous décidé la semaine dernière à propos du logo ?",
+    "¿Qué decidimos la semana pasada sobre el logo?",
+    "Что мы решили на прошлой неделе?",
+    "先週ロゴについて何を決めましたか？",
+]
 CONCLUSIONS = {"project_decision", "discussion_conclusion"}
 
 
@@ -122,6 +130,14 @@ def test_where_nobody_can_tell_summaries_are_looked_through(message: str) -> Non
 
     assert (decision.needed, decision.mode, decision.budget_tokens) == ("maybe", "catalog", 400)
     assert (decision.types, decision.time_range) == ((), "all")
+
+
+@pytest.mark.parametrize("message", OTHER_LANGUAGES)
+def test_a_message_in_another_language_is_undecided(message: str) -> None:
+    """The German “was” asks, and is no question about general knowledge: its cues are not known."""
+    decision = decide(message, message_count=4, budget_tokens=1000)
+
+    assert (decision.needed, decision.mode, decision.budget_tokens) == ("maybe", "catalog", 400)
 
 
 def test_a_question_about_plans_asks_for_decisions_and_one_about_the_user_for_preferences() -> None:

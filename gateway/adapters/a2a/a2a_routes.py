@@ -45,7 +45,7 @@ from gateway.errors import (
     QueueFull,
     TooLarge,
 )
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint, endpoints_of
 from gateway.http.public_address import page_address
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_id
@@ -62,6 +62,7 @@ WORDS = (
 NO_PUSH, NO_CARD, NO_VERSION = -32003, -32007, -32009
 
 
+@endpoint("GET", "/.well-known/agent-card.json", "a2a.read_card", {200: (JSON,)})
 async def card(request: ApiRequest) -> Response:
     """What the agent is, where it is called, and how one shows who asks."""
     agent_card: dict[str, Any] = {
@@ -103,6 +104,17 @@ def _ways_in(request: ApiRequest) -> dict[str, Any]:
     return schemes
 
 
+@endpoint(
+    "POST",
+    PATH,
+    "a2a.call",
+    {200: (JSON, STREAM)},
+    A2aCall,
+    refusals=(403, 413, 429, 503),
+    problem=JSON,
+    headers={"A2A-Version": "The version that the client speaks: 1.0."},
+    carries=("turn.start", "approval.decide", "turn.read", "turn.cancel", "event.read"),
+)
 async def call(request: ApiRequest) -> Response:
     """Carries out a call. A call that is refused has an error as its answer, with status 200."""
     asked = await request.read_body(A2aCall, "adapter_body_size")
@@ -296,22 +308,4 @@ METHODS: Mapping[str, Callable[[ApiRequest, A2aCall], Awaitable[Response]]] = {
     "CancelTask": _cancel,
     "SubscribeToTask": _subscribe,
 }
-ADAPTER = Adapter(
-    PATH,
-    (
-        Endpoint("GET", "/.well-known/agent-card.json", "a2a.read_card", card, {200: (JSON,)}),
-        Endpoint(
-            "POST",
-            PATH,
-            "a2a.call",
-            call,
-            {200: (JSON, STREAM)},
-            A2aCall,
-            refusals=(403, 413, 429, 503),
-            problem=JSON,
-            headers={"A2A-Version": "The version that the client speaks: 1.0."},
-            carries=("turn.start", "approval.decide", "turn.read", "turn.cancel", "event.read"),
-        ),
-    ),
-    _problem,
-)
+ADAPTER = Adapter(PATH, endpoints_of(__name__), _problem)

@@ -1,6 +1,6 @@
 """The routes of AG-UI: run, take up a thread, stop."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from gateway.adapters.conversation_turn import worked
 from gateway.adapters.foreign_ids import id_of, session_of, turn_of
 from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn, stream_response
 from gateway.errors import Conflict, InvalidRequest, NotFound
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint, endpoints_of
 from gateway.http.requests import ApiRequest
 from gateway.service.seeding import SeedMessage
 from gateway.storage.turns import Accepted, OnConflict, TurnRow
@@ -32,6 +32,15 @@ LOOKED_AT = 50
 """How many of a client's messages are looked up to find where in the session it stands."""
 
 
+@endpoint(
+    "POST",
+    "/ag-ui",
+    "turn.start",
+    {200: (STREAM,)},
+    RunBody,
+    refusals=(404, 409, 413, 429, 503),
+    carries=("approval.decide", "tool_result.give", "turn.read"),
+)
 async def run(request: ApiRequest) -> Response:
     """Starts a turn with the newest message, or carries out what the client says of a turn that waits, and
     streams the answer. Where it asks for nothing new, it gets its last turn from the beginning."""
@@ -61,6 +70,7 @@ async def run(request: ApiRequest) -> Response:
     return await _follow(request, body, turn)
 
 
+@endpoint("POST", "/ag-ui/connect", "event.read", {200: (STREAM,)}, RunBody, refusals=(413, 503))
 async def connect(request: ApiRequest) -> Response:
     """Tells a thread from its beginning, each turn as a run, and follows the one that runs. An unknown
     thread has none."""
@@ -78,6 +88,7 @@ async def connect(request: ApiRequest) -> Response:
     return stream_response(request, place, AgUiThread(body, shown, place.head, running), failed_frame)
 
 
+@endpoint("POST", "/ag-ui/stop", "turn.cancel", {204: (None,)}, StopBody)
 async def stop(request: ApiRequest) -> Response:
     """Stops the running turn of a thread; closing the connection does not."""
     body = await request.read_body(StopBody)
@@ -228,22 +239,4 @@ def _differs() -> Conflict:
     return Conflict("The messages are not those of this thread. Load it anew.", code="history_differs")
 
 
-def _endpoints() -> Iterator[Endpoint]:
-    refusals = (404, 409, 413, 429, 503)
-    carries = ("approval.decide", "tool_result.give", "turn.read")
-    yield Endpoint(
-        "POST", "/ag-ui", "turn.start", run, {200: (STREAM,)}, RunBody, refusals=refusals, carries=carries
-    )
-    yield Endpoint(
-        "POST",
-        "/ag-ui/connect",
-        "event.read",
-        connect,
-        {200: (STREAM,)},
-        RunBody,
-        refusals=(413, 503),
-    )
-    yield Endpoint("POST", "/ag-ui/stop", "turn.cancel", stop, {204: (None,)}, StopBody)
-
-
-ADAPTER = Adapter("/ag-ui", tuple(_endpoints()))
+ADAPTER = Adapter("/ag-ui", endpoints_of(__name__))

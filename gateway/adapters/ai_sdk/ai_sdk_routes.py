@@ -1,6 +1,6 @@
 """The routes of the AI SDK's `useChat`: send, resume, stop, and the messages that a page begins with."""
 
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -25,7 +25,7 @@ from gateway.adapters.turn_parts import TurnBegan
 from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.http.downloads import StreamedBody
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint, endpoints_of
 from gateway.http.requests import ApiRequest
 from gateway.messages import ToolSpec
 from gateway.service.follower import PAGE
@@ -37,6 +37,17 @@ TEXT = "text/plain"
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 
 
+@endpoint(
+    "POST",
+    "/ai-sdk/chat",
+    "turn.start",
+    {200: (STREAM,)},
+    UiChatBody,
+    refusals=(404, 409, 413, 429, 503),
+    problem=TEXT,
+    headers={"x-ai-sdk": "The client's major version; 7 gets what 6 cannot read."},
+    carries=("approval.decide", "tool_result.give", "turn.regenerate"),
+)
 async def chat(request: ApiRequest) -> Response:
     """Starts a turn with the newest message, or takes the decisions of a person, and streams the answer."""
     body = await request.read_body(UiChatBody, "adapter_body_size")
@@ -65,6 +76,7 @@ async def chat(request: ApiRequest) -> Response:
     )
 
 
+@endpoint("GET", "/ai-sdk/chat/{chat_id}/stream", "event.read", {200: (STREAM,), 204: (None,)}, problem=TEXT)
 async def resume(request: ApiRequest) -> Response:
     """The running turn of a chat, from its first event on; 204 where none runs."""
     turn = await open_turn(request, await _session_of(request, request.path_text("chat_id")))
@@ -73,11 +85,15 @@ async def resume(request: ApiRequest) -> Response:
     return await _follow(request, turn)
 
 
+@endpoint("POST", "/ai-sdk/chat/{chat_id}/stop", "turn.cancel", {204: (None,)}, problem=TEXT)
 async def stop(request: ApiRequest) -> Response:
     """Stops the running turn of a chat; closing the connection does not."""
     return await stop_turn(request, await _session_of(request, request.path_text("chat_id")))
 
 
+@endpoint(
+    "GET", "/ai-sdk/chat/{chat_id}/messages", "message.list", {200: ("application/json",)}, problem=TEXT
+)
 async def messages(request: ApiRequest) -> Response:
     """The messages of a chat, to begin a page with; of a turn that runs the user's alone, as `resume` brings
     the answer. An unknown chat has none."""
@@ -232,32 +248,9 @@ def _problem(error: GatewayError, _status: int, _request_id: str) -> tuple[bytes
     return error.message.encode(), f"{TEXT}; charset=utf-8"
 
 
-def _endpoints() -> Iterator[Endpoint]:
-    chat_path = "/ai-sdk/chat/{chat_id}"
-    yield Endpoint(
-        "POST",
-        "/ai-sdk/chat",
-        "turn.start",
-        chat,
-        {200: (STREAM,)},
-        UiChatBody,
-        refusals=(404, 409, 413, 429, 503),
-        problem=TEXT,
-        headers={"x-ai-sdk": "The client's major version; 7 gets what 6 cannot read."},
-        carries=("approval.decide", "tool_result.give", "turn.regenerate"),
-    )
-    yield Endpoint(
-        "GET", f"{chat_path}/stream", "event.read", resume, {200: (STREAM,), 204: (None,)}, problem=TEXT
-    )
-    yield Endpoint("POST", f"{chat_path}/stop", "turn.cancel", stop, {204: (None,)}, problem=TEXT)
-    yield Endpoint(
-        "GET", f"{chat_path}/messages", "message.list", messages, {200: ("application/json",)}, problem=TEXT
-    )
-
-
 ADAPTER = Adapter(
     "/ai-sdk",
-    tuple(_endpoints()),
+    endpoints_of(__name__),
     _problem,
     exposed_headers=("x-vercel-ai-ui-message-stream", "x-resumable-stream-id"),
 )

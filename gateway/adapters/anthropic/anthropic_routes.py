@@ -19,7 +19,7 @@ from gateway.adapters.conversation_turn import HEADERS, AskedTurn, ask, worked
 from gateway.adapters.models_routes import JSON, check_model
 from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint, endpoints_of
 from gateway.http.public_address import page_address
 from gateway.http.requests import ApiRequest
 from gateway.messages import ToolSpec
@@ -28,6 +28,17 @@ NO_RETRY = {"x-should-retry": "false"}
 """The SDKs would begin the turn anew: the gateway itself has repeated what may be."""
 
 
+@endpoint(
+    "POST",
+    "/v1/messages",
+    "turn.start",
+    {200: (JSON, STREAM)},
+    MessagesBody,
+    refusals=(404, 409, 413, 429, 502, 503),
+    problem=JSON,
+    headers=HEADERS,
+    carries=("tool_result.give",),
+)
 async def create(request: ApiRequest) -> Response:
     """The answer to the newest message, as a stream or whole: with results of the client's tools, what comes
     after them."""
@@ -41,6 +52,15 @@ async def create(request: ApiRequest) -> Response:
     return await _answer(request, body, asking, estimate)
 
 
+@endpoint(
+    "POST",
+    "/v1/messages/count_tokens",
+    "token.count",
+    {200: (JSON,)},
+    MessagesBody,
+    refusals=(404, 413),
+    problem=JSON,
+)
 async def count_tokens(request: ApiRequest) -> Response:
     """About how many tokens the model counts for a conversation, with the gateway's own prompt."""
     body = await request.read_body(MessagesBody, "adapter_body_size")
@@ -89,32 +109,4 @@ def _problem(error: GatewayError, status: int, request_id: str) -> tuple[bytes, 
     return error_body(error.code, error.message, status, request_id), JSON
 
 
-ADAPTER = Adapter(
-    "/v1/messages",
-    (
-        Endpoint(
-            "POST",
-            "/v1/messages",
-            "turn.start",
-            create,
-            {200: (JSON, STREAM)},
-            MessagesBody,
-            refusals=(404, 409, 413, 429, 502, 503),
-            problem=JSON,
-            headers=HEADERS,
-            carries=("tool_result.give",),
-        ),
-        Endpoint(
-            "POST",
-            "/v1/messages/count_tokens",
-            "token.count",
-            count_tokens,
-            {200: (JSON,)},
-            MessagesBody,
-            refusals=(404, 413),
-            problem=JSON,
-        ),
-    ),
-    _problem,
-    ("request-id", "x-should-retry"),
-)
+ADAPTER = Adapter("/v1/messages", endpoints_of(__name__), _problem, ("request-id", "x-should-retry"))

@@ -23,7 +23,7 @@ from gateway.auth.static_keys import given_keys
 from gateway.errors import InvalidRequest
 from gateway.events.envelope import StoredEvent
 from gateway.http.conditional_requests import is_known
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint, endpoints_of
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import EventStream
 from gateway.service.follower import StreamRange, Take
@@ -54,6 +54,15 @@ class StreamQuery(BaseModel):
     cursor: str | None = Field(None, description="The Stream-Cursor of the last answer.")
 
 
+@endpoint(
+    "GET",
+    "/streams/sessions/{session_id}",
+    "event.read",
+    {200: ("application/json", STREAM), 204: (None,), 304: (None,)},
+    query=StreamQuery,
+    refusals=(404,),
+    headers={"If-None-Match": "The ETag of an answer that is known: 304 when it is still that."},
+)
 async def read(request: ApiRequest) -> Response:
     """The events of a session from an offset on, as a JSON array or as server-sent events."""
     gateway, session_id = request.gateway, request.path_id("session_id")
@@ -161,17 +170,6 @@ def _answer(
 
 ADAPTER = Adapter(
     "/streams",
-    (
-        Endpoint(
-            "GET",
-            "/streams/sessions/{session_id}",
-            "event.read",
-            read,
-            {200: ("application/json", STREAM), 204: (None,), 304: (None,)},
-            query=StreamQuery,
-            refusals=(404,),
-            headers={"If-None-Match": "The ETag of an answer that is known: 304 when it is still that."},
-        ),
-    ),
+    endpoints_of(__name__),
     exposed_headers=("stream-next-offset", "stream-cursor", "stream-up-to-date"),
 )

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.mcp.mcp_operations import CARRIED, operations_of
 from gateway.errors import GatewayError, NotFound
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint, endpoints_of
 from gateway.http.requests import ApiRequest
 
 PATH = "/mcp"
@@ -33,6 +33,17 @@ class McpMessage(BaseModel):
     params: Any = None
 
 
+@endpoint(
+    "POST",
+    PATH,
+    "mcp.call",
+    {200: (JSON, STREAM), 202: (None,)},
+    McpMessage,
+    refusals=(403, 404, 413),
+    problem=JSON,
+    headers={"MCP-Protocol-Version": "The version of the protocol that the client speaks."},
+    carries=CARRIED,
+)
 async def message(request: ApiRequest) -> Response:
     """Answers one message of an MCP client; a call of `chat` with a stream, while its turn runs."""
     if find_spec("mcp") is None:
@@ -52,21 +63,4 @@ def _problem(error: GatewayError, status: int, _request_id: str) -> tuple[bytes,
     return orjson.dumps({"jsonrpc": "2.0", "id": None, "error": refused}), JSON
 
 
-ADAPTER = Adapter(
-    PATH,
-    (
-        Endpoint(
-            "POST",
-            PATH,
-            "mcp.call",
-            message,
-            {200: (JSON, STREAM), 202: (None,)},
-            McpMessage,
-            refusals=(403, 404, 413),
-            problem=JSON,
-            headers={"MCP-Protocol-Version": "The version of the protocol that the client speaks."},
-            carries=CARRIED,
-        ),
-    ),
-    _problem,
-)
+ADAPTER = Adapter(PATH, endpoints_of(__name__), _problem)

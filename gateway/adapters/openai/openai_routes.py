@@ -26,7 +26,7 @@ from gateway.adapters.openai.openai_requests import (
 )
 from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError, InvalidRequest
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint, endpoints_of
 from gateway.http.public_address import page_address
 from gateway.http.requests import ApiRequest
 
@@ -37,6 +37,17 @@ KINDS: Mapping[int, str] = {
 }
 
 
+@endpoint(
+    "POST",
+    "/v1/chat/completions",
+    "turn.start",
+    {200: (JSON, STREAM)},
+    ChatCompletionBody,
+    refusals=(404, 409, 413, 429, 502, 503),
+    problem=JSON,
+    headers=HEADERS,
+    carries=("tool_result.give",),
+)
 async def complete(request: ApiRequest) -> Response:
     """The answer to the newest message, in chunks or whole: with results of the client's tools, what comes
     after them."""
@@ -76,22 +87,4 @@ def _problem(error: GatewayError, status: int, _request_id: str) -> tuple[bytes,
     return error_body(code, error.message, param, kind), JSON
 
 
-ADAPTER = Adapter(
-    "/v1",
-    (
-        Endpoint(
-            "POST",
-            "/v1/chat/completions",
-            "turn.start",
-            complete,
-            {200: (JSON, STREAM)},
-            ChatCompletionBody,
-            refusals=(404, 409, 413, 429, 502, 503),
-            problem=JSON,
-            headers=HEADERS,
-            carries=("tool_result.give",),
-        ),
-        *responses_routes.ENDPOINTS,
-    ),
-    _problem,
-)
+ADAPTER = Adapter("/v1", endpoints_of(__name__, responses_routes.__name__), _problem)

@@ -28,13 +28,24 @@ from gateway.adapters.openai.responses_requests import (
 from gateway.adapters.session_lookup import Naming
 from gateway.adapters.turn_response import read_whole, stream_response
 from gateway.errors import InvalidRequest, NotFound
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import STREAM, endpoint
 from gateway.http.requests import ApiRequest
 from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import StreamRange
 from gateway.storage.turns import TurnRow
 
 
+@endpoint(
+    "POST",
+    "/v1/responses",
+    "turn.start",
+    {200: (JSON, STREAM)},
+    ResponseBody,
+    refusals=(404, 409, 413, 429, 502, 503),
+    problem=JSON,
+    headers=HEADERS,
+    carries=("approval.decide", "tool_result.give"),
+)
 async def create(request: ApiRequest) -> Response:
     """The response to the newest message; with results of the client's tools, or decisions, to what comes
     after them."""
@@ -55,6 +66,15 @@ async def create(request: ApiRequest) -> Response:
     return await _whole(request, place, behind)
 
 
+@endpoint(
+    "GET",
+    "/v1/responses/{response_id}",
+    "turn.read",
+    {200: (JSON, STREAM)},
+    query=RetrieveQuery,
+    refusals=(404,),
+    problem=JSON,
+)
 async def retrieve(request: ApiRequest) -> Response:
     """A response as it is now, or its events."""
     try:
@@ -69,6 +89,15 @@ async def retrieve(request: ApiRequest) -> Response:
     return _stream(request, place, behind, after=query.starting_after)
 
 
+@endpoint(
+    "POST",
+    "/v1/responses/{response_id}/cancel",
+    "turn.cancel",
+    {200: (JSON,)},
+    refusals=(404,),
+    problem=JSON,
+    carries=("turn.read",),
+)
 async def cancel(request: ApiRequest) -> Response:
     """Stops the turn of a response, and answers with what there is of it then."""
     place, behind = await _place(request)
@@ -211,39 +240,3 @@ def _json(place: StreamRange, events: ResponseEvents) -> Response:
 
 def _headers(place: StreamRange) -> dict[str, str]:
     return {"x-session-id": place.session_id, "x-turn-id": _turn(place).id, "cache-control": "no-store"}
-
-
-ENDPOINTS = (
-    Endpoint(
-        "POST",
-        "/v1/responses",
-        "turn.start",
-        create,
-        {200: (JSON, STREAM)},
-        ResponseBody,
-        refusals=(404, 409, 413, 429, 502, 503),
-        problem=JSON,
-        headers=HEADERS,
-        carries=("approval.decide", "tool_result.give"),
-    ),
-    Endpoint(
-        "GET",
-        "/v1/responses/{response_id}",
-        "turn.read",
-        retrieve,
-        {200: (JSON, STREAM)},
-        query=RetrieveQuery,
-        refusals=(404,),
-        problem=JSON,
-    ),
-    Endpoint(
-        "POST",
-        "/v1/responses/{response_id}/cancel",
-        "turn.cancel",
-        cancel,
-        {200: (JSON,)},
-        refusals=(404,),
-        problem=JSON,
-        carries=("turn.read",),
-    ),
-)

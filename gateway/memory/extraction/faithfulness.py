@@ -1,8 +1,8 @@
-"""Whether a model's paraphrase has the meaning of the user's words. Pure.
+"""Whether a model's paraphrase has the meaning of the user's words, in English and Chinese. Pure.
 
 By the words alone a faithful paraphrase and an invention look alike where few of them are shared. So a
 content stands when most of its words are the user's and it brings in no number, name or negation; of all
-others a person is asked.
+others a person is asked, and of all in another language (`known_languages`).
 """
 
 import re
@@ -10,11 +10,12 @@ from itertools import pairwise
 from typing import Literal
 
 from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
+from gateway.memory.known_languages import is_known
 from gateway.memory.sentences import clauses
 from gateway.memory.similarity.comparison import contradicts
 from gateway.memory.similarity.normalization import NEGATIONS, normalize
 
-Faithfulness = Literal["agrees", "translated", "differs"]
+Faithfulness = Literal["agrees", "translated", "differs", "unknown"]
 
 MIN_SHARED = 0.7
 """The share of a content's words that are the user's."""
@@ -112,7 +113,10 @@ _NOT_NEGATIVE = re.compile(
 
 def faithfulness_of(content: str, quote: str, context: str) -> Faithfulness:
     """How `content` relates to the quote it is drawn from, and to the `context` of that, the quote
-    included. translated: it is in another language, or in the other Chinese script."""
+    included. translated: it is in another language, or in the other Chinese script. unknown: one of the two
+    is in a language whose negations are not known here."""
+    if not (is_known(content) and is_known(quote)):
+        return "unknown"
     content, quote, context = map(_spaced, (content, quote, context))
     if _is_cjk(content) != _is_cjk(quote) and not (_is_cjk(content) and _is_cjk(context)):
         return "translated"

@@ -11,6 +11,7 @@ from gateway.memory.extraction.candidates import MAX_CONTENT, MAX_QUOTE, Candida
 from gateway.memory.extraction.faithfulness import content_words, faithfulness_of, is_contentless, leaves_out
 from gateway.memory.extraction.quote_location import locate
 from gateway.memory.extraction.user_messages import Excerpt
+from gateway.memory.known_languages import is_known
 from gateway.memory.sentences import clause_of, sentence_of, sentences
 from gateway.memory.validation import clean
 from gateway.tools.policy import is_trusted
@@ -25,6 +26,8 @@ _OUTSIDE = "The assistant had just read what others wrote, and may have repeated
 _STATED = "The assistant said it, and did not ask the user to agree to it."
 _ANOTHER = "It is not certain that the user took this one of what was proposed."
 _BROUGHT = "It was said in a conversation from elsewhere, perhaps by somebody else."
+_LANGUAGE = "It is in a language whose meaning is not checked: only English and Chinese are."
+_REWORDED = "It is told in other words than it was said in."
 _LEFT_OUT = "It leaves out a negation, or whom or when it was said of."
 
 
@@ -76,7 +79,8 @@ def ground(
 
     The message that the candidate names is searched first, then the user's others. If the content is not in
     the user's words (`faithfulness`), a person has to confirm it, unless it has the same meaning; content in
-    another language or script is replaced by the user's words. An assent also has to be
+    another language or script is replaced by the user's words. What is said in a language that is not known
+    here (`known_languages`) a person has to confirm. An assent also has to be
     confirmed where what it agrees to may be somebody else's: the model had read the output of a tool that
     the operator does not trust (`trusts`, by name), or the assistant only reported what others said.
     """
@@ -94,8 +98,14 @@ def ground(
                 sentence_of(text, *span),
             )
             worded = _checked_wording(found, excerpt, trusts)
-            return None if worded is None else _checked_context(worded, excerpt)
+            return None if worded is None else _checked_language(_checked_context(worded, excerpt))
     return None
+
+
+def _checked_language(found: GroundedCandidate) -> GroundedCandidate:
+    """In doubt where a negation in it, in the user's words or in their assent may not have been seen."""
+    is_read = is_known(found.sentence) and is_known(found.content)
+    return found if is_read else replace(found, doubt=found.doubt or _LANGUAGE)
 
 
 def _checked_context(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate:
@@ -129,8 +139,8 @@ def _checked_wording(
             return found
         case "translated" if len(content_words(own)) >= MIN_OWN_WORDS:
             return found.with_content(own, note="It is kept in the words in which it was said.")
-        case _:
-            return replace(found, doubt=found.doubt or "It is told in other words than it was said in.")
+        case other:
+            return replace(found, doubt=found.doubt or (_LANGUAGE if other == "unknown" else _REWORDED))
 
 
 def _with_proposal(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gateway.lexical import plain_form
+from gateway.memory.known_languages import is_known
 
 TimeRange = Literal["last_7_days", "last_30_days", "all"]
 
@@ -39,9 +40,14 @@ class Cues:
 
 
 def read(message: str) -> Cues:
-    """The cues in `message`; quoted and pasted text, and text to be translated, have none. Pure; some 20
+    """The cues in `message`; quoted and pasted text, and text to be translated, have none,
+    nor has a message in another language, in which these words mean something else. Pure; some 20
     microseconds for a typed message, 2 ms at most."""
-    text = plain_form(_own_words(message))
+    own = _own_words(message)
+    text = plain_form(own)
+    empty = _empty(text)
+    if empty is None and not is_known(own):
+        return Cues(*[None] * 8, time_range="all")
     recent, time_range = _time_in(text)
     history = _found(_HISTORY, _BEFORE_DOING.sub(" ", text))
     if history is None and _TOGETHER.search(text):
@@ -57,7 +63,7 @@ def read(message: str) -> Cues:
         personal=_found(_PERSONAL, text),
         making=making,
         general=None if ours else _general(text),
-        empty=_empty(text),
+        empty=empty,
         recent=recent,
         time_range=time_range,
     )

@@ -78,7 +78,8 @@ def decide(
 
     A message that refers to an earlier conversation or to the user gets the whole budget, an undecided one
     and a general question a part (MAYBE_SHARE), a greeting or a sum nothing. A time range applies only to
-    references to the past: preferences do not age in a week.
+    references to the past: preferences do not age in a week. Of another language
+    than English and Chinese (`known_languages`) every message is undecided, unless there is nothing in it.
     """
     cues = read(message)
     if cues.history or cues.decision or (project_id and cues.ours):

@@ -24,8 +24,7 @@ export const useFolders = (): readonly Folder[] => useStore(folders, (state) => 
 
 export const folderOf = (id: string | undefined): Folder | undefined => folders.get().folders.find((each) => each.id === id);
 
-// Households are no folders: they share memories, and are looked after by who runs the gateway.
-const show = ({ projects }: api.ProjectList) => folders.set({ folders: projects.filter(({ kind }) => kind === "project") });
+const show = ({ projects }: api.ProjectList) => folders.set({ folders: projects });
 
 export async function readFolders(): Promise<void> {
   show(await client.projects());

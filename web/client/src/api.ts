@@ -898,7 +898,8 @@ export interface InvitationList {
 /** A project that you are asked into. Nothing of it is yours before you accept. */
 export interface InvitationReply {
   readonly project_id: string;
-  readonly kind: "project" | "household";
+  /** Of all. Clients of earlier versions read it. */
+  readonly kind: "project";
   readonly name: string;
   /** That you would have. */
   readonly role: "owner" | "editor" | "reader";
@@ -1590,6 +1591,7 @@ export interface ProfileReply {
 /** A project to make. You are its first owner. */
 export interface ProjectBody {
   readonly name: string;
+  /** Without effect. It is taken from clients of earlier versions. */
   readonly kind?: "project" | "household";
 }
 
@@ -1603,7 +1605,8 @@ export interface ProjectChanges {
 /** With all its members, those that were added first in front. */
 export interface ProjectDetails {
   readonly id: string;
-  readonly kind: "project" | "household";
+  /** Of all. Clients of earlier versions read it. */
+  readonly kind: "project";
   readonly name: string;
   /** Yours. */
   readonly role: "owner" | "editor" | "reader";
@@ -1631,7 +1634,8 @@ export interface ProjectOrder {
 /** A project that you are in. */
 export interface ProjectReply {
   readonly id: string;
-  readonly kind: "project" | "household";
+  /** Of all. Clients of earlier versions read it. */
+  readonly kind: "project";
   readonly name: string;
   /** Yours. */
   readonly role: "owner" | "editor" | "reader";
