@@ -21,6 +21,7 @@ from gateway.storage.memories import (
     MemoryVersion,
     Profile,
     ProfileKind,
+    Relation,
     Status,
     Tombstone,
     Vector,
@@ -142,6 +143,11 @@ class ProvenanceStore(Protocol):
 
     async def links(self, memory_id: str) -> Sequence[Link]:
         """From it and to it. The caller has checked who may see it."""
+        ...
+
+    async def links_among(self, ids: Collection[str], relation: Relation) -> Sequence[Link]:
+        """Those of that relation from one of `ids` to another of them. The caller has checked who may see
+        them."""
         ...
 
     async def tombstones(
