@@ -41,7 +41,7 @@ BUDGETS: Mapping[str, int] = {
     "schedules": 400,
     "service": 6880,
     "session_pages": 490,
-    "settings": 1260,
+    "settings": 1230,
     "skills": 1080,
     "storage": 20_420,
     "telemetry": 4680,

@@ -1,6 +1,7 @@
 """The routes of who may ask, and of whom they share with: stored keys, sign-in on the page, projects."""
 
 from gateway.api import keys_routes as keys
+from gateway.api import mcp_prompts_routes as mcp_prompts
 from gateway.api import mcp_servers_routes as mcp_servers
 from gateway.api import projects_routes as projects
 from gateway.api import provider_keys_routes as provider_keys
@@ -8,6 +9,7 @@ from gateway.api import saved_prompts_routes as saved_prompts
 from gateway.api import secrets_routes as secrets
 from gateway.api import sign_in_routes as sign_in
 from gateway.api.keys_routes import KeyBody, KeyList, KeysQuery, NewKey
+from gateway.api.mcp_prompts_routes import FilledMcpPrompt, FillMcpPromptBody, McpPromptList
 from gateway.api.mcp_servers_routes import (
     COME_BACK,
     BeginMcpSignInBody,
@@ -39,7 +41,7 @@ from gateway.api.saved_prompts_routes import (
 from gateway.api.secrets_routes import RotateBody, RotationReply
 from gateway.api.sign_in_routes import CALLBACK, CallbackQuery, SignedOut, SignInQuery
 from gateway.auth.signed_in import SIGN_IN
-from gateway.http.endpoint import Endpoint
+from gateway.http.endpoint import Cost, Endpoint
 
 KEYS = "/api/keys"
 PROJECTS = "/api/projects"
@@ -48,6 +50,7 @@ MEMBER = PROJECT + "/members/{user}"
 INVITATIONS = "/api/invitations"
 SAVED_PROMPTS, TENANTS_SAVED_PROMPTS = "/api/saved-prompts", "/api/tenant/saved-prompts"
 MCP_SERVERS, MCP_SIGN_INS = "/api/mcp/servers", "/api/mcp/sign-ins"
+MCP_PROMPTS = "/api/mcp/prompts"
 MCP_SIGN_IN = MCP_SERVERS + "/{name}/sign-in"
 PROVIDER_KEY, TENANTS_PROVIDER_KEY = "/api/provider-key", "/api/tenant/provider-key"
 
@@ -115,6 +118,19 @@ ACCESS = (
         mcp_servers.sign_out,
         {204: (None,)},
         refusals=(403, 404),
+    ),
+    Endpoint(
+        "GET", MCP_PROMPTS, "mcp_prompt.list", mcp_prompts.find, {200: (McpPromptList,)}, cost=Cost("model")
+    ),
+    Endpoint(
+        "POST",
+        MCP_PROMPTS,
+        "mcp_prompt.fill",
+        mcp_prompts.fill,
+        {200: (FilledMcpPrompt,)},
+        FillMcpPromptBody,
+        refusals=(404, 413, 502),
+        cost=Cost("model"),
     ),
     Endpoint(
         "POST",
