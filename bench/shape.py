@@ -26,8 +26,8 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 8140,
     "api": 5280,
     "artifacts": 2740,
-    "cli": 6400,
-    "client": 570,
+    "cli": 6520,
+    "client": 580,
     "demo": 2690,
     "encryption": 160,
     "events": 610,
@@ -41,13 +41,13 @@ BUDGETS: Mapping[str, int] = {
     "schedules": 400,
     "service": 6880,
     "session_pages": 490,
-    "settings": 1140,
+    "settings": 1230,
     "skills": 1080,
     "storage": 19_810,
     "telemetry": 4680,
-    "tools": 5280,
+    "tools": 5420,
     "turn": 3600,
-    "wiring": 1100,
+    "wiring": 1150,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -18,17 +18,17 @@
     │   ├── EncryptionOff      a secret was to be stored, and there is no key to encrypt it with
     │   ├── MemoryFull         a user's store of memories is at its limit
     │   ├── ArtifactsFull      artifacts of a user, or of a tenant, use all of their quota
-    │   ├── SessionsFull       what was said in a user's sessions uses all of their quota
+    │   ├── SessionsFull       the messages in a user's sessions use all of their quota
     │   ├── NothingToCompress  a session's history is too short to be worth it
-    │   ├── BadImport          what was to be imported is damaged, or not an export
-    │   ├── TooLarge           the body is over the limit
-    │   ├── UnsupportedBody    the body is compressed, or its text encoded, in a way that is not read
-    │   ├── BodyTooSlow        the body does not come in, or too slowly
+    │   ├── BadImport          the file to import is damaged, or is no export
+    │   ├── TooLarge           the request body is larger than it may be
+    │   ├── UnsupportedBody    the request body has a compression or a charset that is not supported
+    │   ├── BodyTooSlow        the request body does not arrive, or arrives too slowly
     │   ├── ClientLeft         the client closed the connection before its body was whole
     │   ├── QueueFull          too many turns wait or run already
-    │   ├── SearchTooLong      a search was given up: there is too much to look through
-    │   ├── LimitReached       a limit of the operator's has no room for it (GATEWAY_LIMITS)
-    │   ├── LimitsUnavailable  what is counted for the limits cannot be read or written
+    │   ├── SearchTooLong      a search was stopped: it would have to look through too much
+    │   ├── LimitReached       it would exceed a limit that the operator has set (GATEWAY_LIMITS)
+    │   ├── LimitsUnavailable  the counters of the limits cannot be read or written
     │   └── Draining           the server is shutting down
     ├── ModelError             the model's endpoint failed; `code` says how
     │   └── TooManyToolCalls   one message calls more tools than it may
@@ -43,11 +43,12 @@
     │   ├── BlobMissing        the blob store has nothing under that path
     │   ├── ArchiveDamaged     an archive is missing or not what was written; the message names it
     │   ├── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
-    │   └── DecryptionFailed   what is stored does not open with the keys that there are, or was changed
+    │   └── DecryptionFailed   stored data cannot be decrypted with the keys, or was changed
     ├── EmbeddingsFailed       the embeddings API gave no usable vectors; memories are found by words alone
-    ├── CompressionFailed      no summary that may stand for the history; the old view is kept
+    ├── CompressionFailed      there is no usable summary of the history; the old view stays
     │   └── NothingToSummarise     the messages have no content
-    ├── LearningFailed         no usable answer to what is worth remembering; nothing was remembered
+    ├── LearningFailed         the model gave no usable answer to what is worth remembering
+    ├── McpPromptFailed        the MCP server of a prompt gave no text for it; the message says why
     └── SettingsError          a setting is missing or wrong; the message says which and what to do
 
 Exceptions cross only at boundaries: inside a turn a failure becomes an event.
@@ -196,7 +197,7 @@ class SessionIdTaken(Conflict):
     """The caller has one of that id, or may read it."""
 
     def __init__(self, session_id: str) -> None:
-        super().__init__(f"The session id {session_id} cannot be had: choose another one, or none.")
+        super().__init__(f"The session id {session_id} cannot be used: choose another one, or leave it out.")
         self.session_id = session_id
 
 
@@ -220,7 +221,7 @@ class EncryptionOff(RequestRefused):
 
     def __init__(
         self,
-        message: str = "This gateway has no key to encrypt secrets with, and stores none: its operator sets "
+        message: str = "The gateway cannot store secrets, as it has no encryption key. Its operator can set "
         "GATEWAY_ENCRYPTION_KEYS (docs/operations.md).",
     ) -> None:
         super().__init__(message)
@@ -275,7 +276,7 @@ class SearchTooLong(RequestRefused):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
-            f"The search was given up after {seconds:g} seconds: search for more or for rarer words."
+            f"The search was stopped after {seconds:g} seconds. Search for more words, or for rarer ones."
         )
 
 
@@ -355,8 +356,8 @@ class TooManyToolCalls(ModelError):
     def __init__(self, most: int, name: str | None = None, times: int = 0) -> None:
         often = f" {times} of the calls were of {name}." if name is not None else ""
         super().__init__(
-            f"One message of the model called more than {most} tools (GATEWAY_MAX_TOOL_CALLS): the turn ends "
-            f"without running them.{often}",
+            f"The model called more than {most} tools in one message (GATEWAY_MAX_TOOL_CALLS). None of them "
+            f"was run, and the turn ended.{often}",
             code="max_tool_calls",
             retryable=False,
         )
@@ -448,6 +449,13 @@ class LearningFailed(GatewayError):
     used, or that of the failure underneath."""
 
     code = "learning_failed"
+    retryable = True
+
+
+class McpPromptFailed(GatewayError):
+    """An MCP server gives no text for a prompt; the message says why, without secrets."""
+
+    code = "mcp_prompt_failed"
     retryable = True
 
 

@@ -36,7 +36,7 @@ class Operation:
 _READS = (
     *("approval.list", "approval.read", "artifact.list", "artifact.read", "branch.list", "caller.read"),
     *("compression.list", "compression.read", "document.list", "event.read", "event.replay", "grant.list"),
-    *("key.list", "link.list", "link.open", "memory.control", "memory.list"),
+    *("key.list", "link.list", "link.open", "mcp_prompt.list", "memory.control", "memory.list"),
     *("memory.list_contradictions", "memory.list_versions"),
     "memory.read",
     *("memory.retrieve", "message.list", "model.list", "model.read", "person.read_erasure", "profile.list"),
@@ -96,7 +96,7 @@ def _operations() -> Iterator[Operation]:
     yield from (Operation(name, "read") for name in _READS)
     yield from (Operation(name, "read", name) for name in _TAKES_OUT)
     yield from (Operation(name, "chat", name) for name in _CHATS)
-    yield from (Operation(name, "chat") for name in ("schedule.preview", "token.count"))
+    yield from (Operation(name, "chat") for name in ("mcp_prompt.fill", "schedule.preview", "token.count"))
     yield from (Operation(name, "memory", name) for name in _CHANGES_MEMORY)
     yield from (Operation(name, "artifacts", name) for name in ("artifact.delete", "artifact.keep"))
     yield from (Operation(name, "admin", name) for name in _OF_ADMINS)

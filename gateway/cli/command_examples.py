@@ -134,6 +134,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "secrets generate": ("gateway secrets generate",),
     "secrets rotate": ("gateway secrets rotate",),
     "secrets forget": ("gateway secrets forget 6f1d0c2b9a3e4857 --yes",),
+    "prompts list": ("gateway prompts list",),
+    "prompts history": ("gateway prompts history style", "gateway prompts history style --json"),
+    "prompts restore": ("gateway prompts restore style 3",),
     "tools list": ("gateway tools list", "gateway tools list --mcp"),
     "tools run": (
         'gateway tools run calculate \'{"expression": "17*23"}\'',
@@ -156,6 +159,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "memory export": ("gateway memory export -o memories.jsonl",),
     "memory import": ("gateway memory import memories.jsonl",),
     "memory profile": ("gateway memory profile",),
+    "memory contradictions": (
+        "gateway memory contradictions",
+        "gateway memory contradictions mem_1f0c mem_2a9d later",
+    ),
     "documents list": ("gateway documents list", "gateway documents list --deprecated"),
     "documents check": ("gateway documents check", "gateway documents check documents/"),
     "documents deprecate": ("gateway documents deprecate doc-refunds",),

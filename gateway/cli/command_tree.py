@@ -23,6 +23,7 @@ def command_tree() -> typer.Typer:
     from gateway.cli import mcp_server_commands as mcp_servers
     from gateway.cli import memory_commands as memory
     from gateway.cli import project_commands as projects
+    from gateway.cli import prompt_commands as prompts
     from gateway.cli import provider_key_commands as provider_keys
     from gateway.cli import schedule_commands as schedules
     from gateway.cli import secret_commands as secrets
@@ -35,6 +36,7 @@ def command_tree() -> typer.Typer:
     from gateway.cli.chat import chat
     from gateway.cli.completion import completion
     from gateway.cli.config import config
+    from gateway.cli.contradiction_command import contradictions
     from gateway.cli.dev import dev
     from gateway.cli.doctor import doctor
     from gateway.cli.eval import eval_
@@ -123,6 +125,10 @@ def command_tree() -> typer.Typer:
             "List, check and create skills (SKILL.md files).",
             (skills.list_, skills.check, skills.new, skills.snapshot),
         ),
+        "prompts": (
+            "List the prompt's components, restore a version of one.",
+            (prompts.list_, prompts.history, prompts.restore),
+        ),
         "tools": ("List tools, run one on its own.", (tools.list_, tools.run)),
         "memory": (
             "List, search, edit and erase memories.",
@@ -136,7 +142,7 @@ def command_tree() -> typer.Typer:
                 memory.export,
                 memory.import_,
             ),
-            (profile,),
+            (profile, contradictions),
         ),
         "documents": (
             "Manage memories that are files.",
@@ -153,7 +159,7 @@ def command_tree() -> typer.Typer:
 SECTIONS = {
     "Run": ("dev", "serve", "doctor", "config", "completion"),
     "Chat": ("chat", "sessions", "replay", "export", "import", "approvals", "schedules"),
-    "Memory and tools": ("memory", "documents", "skills", "tools", "mcp", "eval"),
+    "Memory and tools": ("memory", "documents", "prompts", "skills", "tools", "mcp", "eval"),
     "People and access": ("keys", "provider-keys", "projects", "users", "holds", "retention"),
     "Connect": ("webhooks", "slack"),
     "Data": ("backup", "restore", "migrate", "move", "secrets"),

@@ -21,7 +21,14 @@ from gateway.model.endpoint_address import ANTHROPIC_URL
 from gateway.model.endpoint_profile import left_out
 from gateway.settings import Settings
 from gateway.settings.environment import unknown_variables
-from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
+from gateway.storage.blobs.addresses import (
+    NOT_SHARED,
+    blob_folder,
+    is_bucket,
+    is_writable,
+    open_blobs,
+    try_blobs,
+)
 from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, schema_of
 
@@ -148,17 +155,22 @@ def check_storage(settings: Settings) -> list[Finding]:
 
 
 async def check_blobs(settings: Settings) -> list[Finding]:
-    """Writes, reads and removes a small blob where other machines keep theirs too."""
-    if not (is_bucket(settings.blob_url) or settings.is_shared):
-        return []  # a folder on this machine
-    if not (is_bucket(settings.blob_url) or settings.blobs_shared):
+    """Writes, reads and removes a small blob. A folder of this machine alone is not made for that."""
+    is_away = is_bucket(settings.blob_url)
+    if settings.is_shared and not (is_away or settings.blobs_shared):
         return [Finding("bad", "blobs", NOT_SHARED.removesuffix("."))]
+    where = settings.blob_url or settings.data_dir / "blobs"
     began = monotonic()
     try:
+        if (
+            not (is_away or settings.is_shared)
+            and not (folder := blob_folder(settings.blob_url, settings.data_dir)).exists()
+        ):
+            missing = f"{where} cannot be made: the folder above it cannot be written"
+            return [] if is_writable(folder) else [Finding("bad", "blobs", missing)]
         await try_blobs(open_blobs(settings.blob_url, settings.data_dir))
     except (SettingsError, StorageError) as error:
-        return [Finding("bad", "blobs", str(error).removesuffix("."))]
-    where = settings.blob_url or settings.data_dir / "blobs"
+        return [Finding("bad", "blobs", f"{where} cannot be used: {str(error).removesuffix('.')}")]
     took = f"{1000 * (monotonic() - began):.0f} ms"
     return [Finding("good", "blobs", f"{where} was written, read and cleared in {took}")]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gateway.cli.terminal import show_table, to_stderr
 from gateway.memory.changes import Changed, Details
+from gateway.memory.corrections.contradictions import Contradiction
 from gateway.memory.search.query import SearchResult
 from gateway.memory.secret_detection import masked_row
 from gateway.session_pages.words import printable
@@ -143,6 +144,22 @@ def show_changes(changes: Iterable[Changed], *, as_json: bool) -> None:
                 f"{each.row.id} {each.operation}, version {each.row.version}: {masked_row(each.row).summary}"
             )
         )
+
+
+def show_contradictions(pairs: Sequence[Contradiction], user: str, *, as_json: bool) -> None:
+    """`user` is whose they are."""
+    masked = [(masked_row(each.earlier), masked_row(each.later)) for each in pairs]
+    if as_json:
+        told = [{"earlier": _row_fields(one), "later": _row_fields(other)} for one, other in masked]
+        _print_json({"contradictions": told})
+    elif not pairs:
+        to_stderr(f"No two memories contradict each other{_of(user)}.")
+    else:
+        show_table(
+            ("Earlier", "It says", "Later", "It says"),
+            [(one.id, _what(one), other.id, _what(other)) for one, other in masked],
+        )
+        to_stderr("Answer: gateway memory contradictions EARLIER LATER later|earlier|both")
 
 
 def _of(user: str) -> str:

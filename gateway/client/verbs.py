@@ -321,6 +321,17 @@ class Verbs(ABC, Generic[Answer]):
     def delete_artifact(self, artifact: str) -> Answer:
         return self.ask("DELETE", f"/api/artifacts/{artifact}")
 
+    def prompt_components(self) -> Answer:
+        return self.ask("GET", "/api/prompts")
+
+    def prompt_versions(self, component: str, **query: Any) -> Answer:
+        """The newest first; for the operator."""
+        return self.ask("GET", _versions(component), query=query)
+
+    def write_prompt(self, component: str, text: str | None, *, after: int, note: str = "") -> Answer:
+        """None: the file holds again. `after` is the number of the newest version, 0 where there is none."""
+        return self.ask("PUT", _versions(component), given({"text": text, "after": after, "note": note}))
+
     def skills(self, **query: Any) -> Answer:
         return self.ask("GET", "/api/skills", query=query)
 
@@ -350,6 +361,10 @@ def _user(user: str) -> str:
 
 def _provider_key(of_tenant: bool) -> str:
     return "/api/tenant/provider-key" if of_tenant else "/api/provider-key"
+
+
+def _versions(component: str) -> str:
+    return f"/api/prompts/components/{quote(component, safe='')}/versions"
 
 
 def _webhook(webhook: str) -> str:

@@ -29,6 +29,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.Draining, 503),
     (errors.ProviderUnavailable, 503),
     (errors.McpSignInFailed, 409),
+    (errors.McpPromptFailed, 502),
     (errors.RequestRefused, 400),
     (errors.ArchiveDamaged, 500),
     (errors.ArtifactDamaged, 500),

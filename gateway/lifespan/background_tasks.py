@@ -20,7 +20,7 @@ from gateway.storage.ended_access import KEY_REVOKED
 from gateway.storage.schedules import ScheduleRow
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.tools.arguments import prepare_checks
-from gateway.wiring import try_bucket
+from gateway.wiring import try_bucket, watch_blob_folder
 
 
 async def run_from_the_start(process: Process, abilities: Abilities, service: Service) -> None:
@@ -34,8 +34,9 @@ async def run_from_the_start(process: Process, abilities: Abilities, service: Se
     await process.run(lambda: learning.run(service.events), "learning")
     await process.run(learning.mark_begun, "sessions with turns")
     await process.run(service.titles.run, "titles")
-    if is_bucket(settings.blob_url):
-        await process.run(partial(try_bucket, settings, storage, new_replica_id()), "blob store")
+    is_away = is_bucket(settings.blob_url)
+    looks = partial(try_bucket, settings, storage, new_replica_id()) if is_away else None
+    await process.run(looks or partial(watch_blob_folder, settings), "blob store")
 
 
 async def run_once_recovered(process: Process, abilities: Abilities, service: Service) -> None:

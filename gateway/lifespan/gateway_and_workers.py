@@ -33,6 +33,7 @@ from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
+from gateway.service.mcp_prompts import McpPrompts
 from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
@@ -161,6 +162,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         ),
         mcp_servers=mcp_sign_ins,
         added_mcp_servers=added_mcp_servers,
+        mcp_prompts=McpPrompts(abilities.servers),
         limits=limits,
         added_limits=added_limits,
         usage=UserUsage(storage.turns, storage.limits, storage.users, process.settings),

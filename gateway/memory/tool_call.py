@@ -11,6 +11,7 @@ from gateway.memory import rendering
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.confirmation import confirms
 from gateway.memory.corrections.cascade import premises_of
+from gateway.memory.corrections.contradictions import contradictions_of
 from gateway.memory.editor import Editor
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.provenance import Provenance, provenance_of
@@ -31,6 +32,8 @@ LISTED_TOKENS = 2000
 """Of one memory that is listed, as far as it has passages: about what a tool's result has inline."""
 QUOTES = 10
 """Quotes that are shown of one memory, the last ones."""
+NAMED = 3
+"""Memories that are named of those which contradict the one that was written."""
 MAX_REASON = 100
 """Characters of the user's message that confirmed a memory, in the reason of that change."""
 
@@ -109,7 +112,8 @@ class MemoryCall:
                 "did not say it and a tool or a file may have. Show them this sentence word for word and ask "
                 "whether to remember it."
             )
-        return f"Remembered as {_at(saved.row)}{_replacing(others)}."
+        beside = await self._contradicted(saved.row)
+        return f"Remembered as {_at(saved.row)}{_replacing(others)}.{beside}"
 
     async def update(
         self, memory_id: str, given: dict[str, Any], based_on: Sequence[str], version: int | None
@@ -135,7 +139,8 @@ class MemoryCall:
             self._emit(changed)
         doubtful = ", ".join(each.row.id for each in flagged)
         followed = f" In doubt now, as it followed from it: {doubtful}." if doubtful else ""
-        return f"Updated {_at(edited.row)}.{followed}"
+        beside = await self._contradicted(edited.row) if "content" in given else ""
+        return f"Updated {_at(edited.row)}.{followed}{beside}"
 
     async def delete(self, memory_id: str, version: int | None) -> str:
         reason = self._did("deleted it")
@@ -229,6 +234,15 @@ class MemoryCall:
             return Provenance("model")
         # In a thread: a session may have long messages, and each is compared.
         return await asyncio.to_thread(provenance_of, content, self.context, self.trusts, tags=tags)
+
+    async def _contradicted(self, row: MemoryRow) -> str:
+        """The line for the model about what is remembered too and cannot hold beside a memory."""
+        others = await contradictions_of(self.memories.store, self.scope, row)
+        if not others:
+            return ""
+        named = ", ".join(f"{each.id} (“{masked_row(each).summary}”)" for each in others[:NAMED])
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        return f" It contradicts {named}{more}: ask the user which of them holds."
 
     async def _reasons(self, new: NewMemory) -> Sequence[str]:
         """The memories that a conclusion follows from which the user did not state: a model seldom names

@@ -21,8 +21,9 @@ T = TypeVar("T")
 
 Costly = Literal["search", "copy", "import", "model", "extract", "assemble", "deliver"]
 """search: looks through all sessions, turns or memories of a user. copy: reads whole sessions, or all that
-somebody has. import: makes them of a file. model: asks a model beside any turn. extract: looks into an
-artifact. assemble: puts a prompt together, or reads folders anew. deliver: posts to an address of a user."""
+somebody has. import: makes them of a file. model: asks a model, or an MCP server, beside any turn. extract:
+looks into an artifact. assemble: puts a prompt together, or reads folders anew. deliver: posts to an address
+of a user."""
 
 COSTLY: tuple[Costly, ...] = get_args(Costly)
 

@@ -19,6 +19,7 @@ from gateway.service.foreign_chats import ForeignChats
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
+from gateway.service.mcp_prompts import McpPrompts
 from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
@@ -79,6 +80,7 @@ class Gateway:
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
     added_mcp_servers: UserMcpServers
+    mcp_prompts: McpPrompts
     limits: UserLimits
     added_limits: OperatorLimits
     usage: UserUsage

@@ -53,169 +53,192 @@ class Settings(BaseSettings):
     # Where it listens and keeps things
     host: str = Field(
         "127.0.0.1",
-        description="Address to listen on. Other than loopback needs api_keys, oidc_issuer "
-        "or trusted_proxies.",
+        description="Address to listen on. Other than loopback needs api_keys, oidc_issuer or "
+        "trusted_proxies.",
     )
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(
         Path("data"),
-        description="Folder of the database. One process at a time; with PostgreSQL it is scratch.",
+        description="Folder that holds the database. Only one process may use it at a time; with PostgreSQL "
+        "it holds temporary files alone.",
     )
     database_url: DatabaseUrl = Field(
         None,
-        description="sqlite:///PATH, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE for several replicas; "
-        "default is gateway.db in data_dir.",
+        description="Address of the database: sqlite:///PATH, or "
+        "postgresql://USER:PASSWORD@HOST:PORT/DATABASE for several replicas. Absent: gateway.db in data_dir.",
     )
     database_direct_url: DatabaseUrl = Field(
         None,
-        description="The same PostgreSQL database past a pooler such as PgBouncer, for what needs a "
-        "connection of its own; absent: database_url leads to the server itself.",
+        description="Address of the same PostgreSQL database without the pooler (such as PgBouncer) that "
+        "database_url leads to. Absent: database_url leads to the server itself.",
     )
     database_connections: int = Field(
-        8, ge=2, le=100, description="Connections to PostgreSQL for what is not an append, at most."
+        8, ge=2, le=100, description="Most connections to PostgreSQL, beside those that append events."
     )
     lease: float = Field(
         10,
         ge=2,
-        description="Time after which the turns of a replica that stands still are taken over, where "
-        "others share its PostgreSQL database; of one that died they are within a third of it.",
+        description="Time after which replicas on the same PostgreSQL database take over the turns of one "
+        "that no longer responds; within a third of it if its process has ended.",
     )
     replica: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9_.-]{1,40}$",
-        description="Name of this process among the replicas; something random is added. Absent: the host's.",
+        description="Name of this process among the replicas; something random is added. Absent: the name of "
+        "the host.",
     )
     durability: Literal["synced", "relaxed"] = Field(
         "synced",
-        description="synced: every event is on the disk before it is shown. relaxed: pieces of text are left "
-        "to the operating system; a power cut may lose what was shown last, and its numbers are used again.",
+        description="How safe an event is when it is shown. synced: it is on the disk. relaxed: text may "
+        "still be in memory; a power cut can lose the last pieces, and their numbers are used again.",
     )
     blob_url: str | None = Field(
         None,
-        description="Where archives and artifacts are kept: file:///PATH or s3://BUCKET/PREFIX; default is "
-        "data_dir.",
+        description="Place for archives and artifacts: file:///PATH or s3://BUCKET/PREFIX. Absent: the "
+        "folder blobs in data_dir.",
     )
     blobs_shared: bool = Field(
-        False, description="With PostgreSQL: every replica has the folder that blob_url names."
+        False, description="Whether all replicas on one PostgreSQL database can reach the folder of blob_url."
     )
     copy_before_migration: bool = Field(
         True,
-        description="A SQLite file is copied beside itself before it is brought to a newer schema, where "
-        "three times its size is free. The copy is yours to remove.",
+        description="Whether a SQLite file is copied before its schema is updated, if three times its size "
+        "is free on the disk. You may delete the copy.",
     )
     prompts_dir: Path | None = Field(
-        None, description="Folder of prompt components; default is the bundled one."
+        None, description="Folder with the components of the prompt. Absent: those of the gateway itself."
     )
 
     # Who may ask
     api_keys: SecretStr = Field(
-        SecretStr(""), description="name:secret,… Sent as Bearer or x-api-key; name is the user id."
+        SecretStr(""),
+        description="API keys as name:secret,… A client sends its secret as Bearer token or in x-api-key; "
+        "the name becomes the user id.",
     )
     delegate_keys: Names = Field(
         (),
-        description="Names in api_keys whose keys act for others, as a frontend with users of its own does: "
-        "each request names its user in X-User-Id or X-OpenWebUI-User-Id.",
+        description="Names of api_keys whose holders act for others, such as a frontend with users of its "
+        "own. Each of their requests names its user in X-User-Id or X-OpenWebUI-User-Id.",
     )
     oidc_issuer: str | None = Field(
         None,
-        description="Identity provider of access tokens and sign-ins, as its tokens name it: https, or http "
-        "on loopback.",
+        description="Address of the identity provider that issues access tokens and sign-ins, exactly as its "
+        "tokens give it (`iss`): https, or http on loopback.",
     )
     oidc_audience: Names = Field(
         (),
-        description="Audiences of the provider's access tokens that are taken as Bearer; absent: none are.",
+        description="Audiences (`aud`) of access tokens that are accepted as Bearer tokens. Absent: no "
+        "access token is accepted.",
     )
     oidc_jwks_url: str | None = Field(
-        None, description="Address of the provider's keys; absent: from its discovery document."
+        None, description="Address of the provider's public keys. Absent: the one in its discovery document."
     )
     oidc_algorithms: Names = Field(
-        ("RS256", "ES256"), description="Signatures that are taken: of key pairs alone, never none or HS256."
+        ("RS256", "ES256"),
+        description="Signature algorithms that are accepted: of key pairs only, never none or HS256.",
     )
     oidc_user_claim: str = Field(
-        "sub", min_length=1, description="Claim that names the user; email must be verified."
+        "sub",
+        min_length=1,
+        description="Claim that contains the user id; an email must be verified by the provider.",
     )
     oidc_tenant_claim: str | None = Field(
-        None, description="Claim that names the user's tenant; absent: all are in the tenant default."
+        None, description="Claim that contains the user's tenant. Absent: everybody is in the tenant default."
     )
     default_tenant_by_claim: bool = Field(
         False,
-        description="Whether the tenant's claim, or a proxy's header, may say default. Admins there are the "
-        "operator's: only where nobody but you names the organisations.",
+        description="Whether the tenant claim, or a proxy's header, may say default. Admins of that tenant "
+        "are operators of the gateway: allow it only if nobody else can choose the names of organisations.",
     )
     oidc_roles_claim: str = Field(
         "groups",
         min_length=1,
-        description="Claim with the user's groups or roles; dots lead into objects: realm_access.roles.",
+        description="Claim that contains the user's groups or roles. Dots lead into nested objects: "
+        "realm_access.roles.",
     )
     oidc_roles: Names = Field(
         (),
-        description="value=role,… for values of that claim; who has none of them is refused. Absent: "
-        "everybody is a member.",
+        description="Roles for values of that claim, as value=role,… A user with none of these values is "
+        "refused. Absent: every user is a member.",
     )
     oidc_client_id: str | None = Field(
-        None, min_length=1, description="Client by which people sign in on the page; absent: they do not."
+        None,
+        min_length=1,
+        description="Client id with which people sign in on the page. Absent: they cannot.",
     )
     oidc_client_secret: SecretStr | None = Field(
-        None, description="That client's secret; absent: it is a public one, with PKCE alone."
+        None, description="Secret of that client. Absent: it is a public client, which uses PKCE alone."
     )
-    oidc_scopes: Names = Field(("profile", "email"), description="Asked for at a sign-in, beside openid.")
+    oidc_scopes: Names = Field(
+        ("profile", "email"), description="Scopes that a sign-in asks for, beside openid."
+    )
     page_url: str | None = Field(
         None,
         pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$",
-        description="Address of the page as browsers see it, https://chat.example.org; sign-in needs it, but "
-        "on loopback.",
+        description="Address of the page as browsers see it, such as https://chat.example.org. Sign-in on "
+        "the page needs it, except on loopback.",
     )
     sign_in_lifetime: float = Field(
-        43_200, ge=60, le=31_536_000, description="Time after which somebody signs in anew."
+        43_200, ge=60, le=31_536_000, description="Time after which a person must sign in again."
     )
-    sign_in_idle: float = Field(14_400, ge=60, description="Idle time after which they do.")
+    sign_in_idle: float = Field(
+        14_400, ge=60, description="Time without a request after which a person must sign in again."
+    )
     keep_keys_for: float = Field(
         2_592_000,
         ge=0,
         le=31_536_000,
-        description="Time for which a browser keeps an API key, in a cookie that ends with it, for who wants "
-        "that; 0: in none. Needs the address of the page, but on loopback.",
+        description="Time for which a browser may keep an API key in a cookie, if its user wants that; 0: "
+        "never. Needs page_url, except on loopback.",
     )
     trusted_proxies: Names = Field(
         (),
-        description="Addresses and ranges, as 10.1.0.0/16, of proxies that sign people in and name them in "
-        "headers, and whose X-Forwarded-For is believed; from others these are ignored.",
+        description="Addresses and ranges, such as 10.1.0.0/16, of proxies whose headers are believed: the "
+        "user that they have signed in, and X-Forwarded-For. The same headers from elsewhere are ignored.",
     )
     proxy_user_header: str | None = Field(
         None,
         min_length=1,
-        description="Header in which such a proxy names the user; `none`: they name nobody, and are believed "
-        "about addresses alone. Absent: X-Forwarded-User; beside api_keys or oidc_issuer one has to say.",
+        description="Header in which such a proxy names the user; `none`: the proxies do not sign people in, "
+        "and are believed about addresses alone. Absent: X-Forwarded-User; required if api_keys or "
+        "oidc_issuer is set too.",
     )
     proxy_tenant_header: str | None = Field(
-        None, min_length=1, description="That of the user's tenant; absent: all are in the tenant default."
+        None,
+        min_length=1,
+        description="Header in which such a proxy names the user's tenant. Absent: all are in default.",
     )
     proxy_roles_header: str | None = Field(
-        None, min_length=1, description="That of the user's groups or roles, with commas."
+        None,
+        min_length=1,
+        description="Header in which such a proxy lists the user's groups or roles, separated by commas.",
     )
     proxy_roles: Names = Field(
-        (), description="value=role,… for values of that header, as oidc_roles; absent: members."
+        (), description="Roles for values of that header, as in oidc_roles. Absent: every user is a member."
     )
     # Encryption at rest
     encryption_keys: SecretStr = Field(
         SecretStr(""),
-        description="Keys of 32 bytes in base64, with commas (`gateway secrets generate` makes one): the "
-        "first encrypts stored secrets, all of them decrypt. Absent: provider keys cannot be stored.",
+        description="Keys that encrypt what is stored: 32 bytes each in base64, separated by commas "
+        "(`gateway secrets generate` makes one). The first encrypts, all of them decrypt. Absent: provider "
+        "keys cannot be stored.",
     )
     encryption_keys_file: Path | None = Field(
-        None, description="A file with these keys, one a line, in place of encryption_keys."
+        None, description="File with these keys, one per line, instead of encryption_keys."
     )
     encrypt_contents: bool = Field(
-        False, description="Whether artifacts, archives and memories are encrypted too; needs such a key."
+        False, description="Whether artifacts, archives and memories are encrypted too. Needs such a key."
     )
     provider_keys: Literal["optional", "required", "off"] = Field(
         "optional",
-        description="Whether users and tenants may bring a key of the model's provider along. optional: the "
-        "gateway's serves who has none; required: it does not; off: it serves everybody.",
+        description="Whether users and tenants may use a model provider's key of their own. optional: the "
+        "gateway's key serves those who have none. required: it serves nobody. off: it serves everybody.",
     )
 
-    cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
-    allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
+    cors_origins: Names = Field((), description="Origins of other web pages that may call the API.")
+    allowed_hosts: Names = Field(
+        (), description="Host names that requests may address, beside those of loopback."
+    )
 
     # Other clients
     adapters: Adapters = Field(
@@ -226,29 +249,31 @@ class Settings(BaseSettings):
     adapter_body_size: int = Field(
         33_554_432,
         ge=1024,
-        description="Largest request body where clients send the whole conversation, with its images, each "
-        "time.",
+        description="Largest request body on routes whose clients send the whole conversation, with its "
+        "images, in every request.",
     )
 
     # The model
     model: str = Field(
         "claude-sonnet-5-5",
-        description="Used unless a request chooses another. Absent: where ANTHROPIC_BASE_URL is set, the one "
-        "model that the endpoint lists.",
+        description="Model that answers unless a request chooses another. Absent: if ANTHROPIC_BASE_URL is "
+        "set, the only model that the endpoint lists.",
     )
-    allowed_models: Names = Field((), description="Further models that a request may choose.")
-    prompt_tokens: int = Field(20_000, ge=500, description="Most tokens of all prompt components together.")
+    allowed_models: Names = Field((), description="Other models that a request may choose.")
+    prompt_tokens: int = Field(
+        20_000, ge=500, description="Most tokens that all components of the prompt may take together."
+    )
     prompt_profile: Literal["auto", "full", "small"] = Field(
         "auto",
         description="Form of prompt and tools. small: short texts, and as many tools as fit with them in a "
-        "quarter of the model's window, where that is known. auto: small where the full form takes more than "
-        "a quarter of a window of at most 32,768 tokens.",
+        "quarter of the model's window, where that is known. auto: small where the full form takes more "
+        "than a quarter of a window of at most 32,768 tokens.",
     )
     instructions_tokens: int = Field(
         8000,
         ge=100,
-        description="Most tokens in the prompt of the instructions that a client application sends; more is "
-        "cut, with a mark.",
+        description="Most tokens of the instructions that a client application may add to the prompt. The "
+        "rest is cut off, and a mark says so.",
     )
     max_tokens: int = Field(
         8192,
@@ -259,15 +284,16 @@ class Settings(BaseSettings):
     thinking_budget: int | None = Field(
         None,
         ge=1024,
-        description="Thinking tokens, fewer than GATEWAY_MAX_TOKENS; absent means no thinking. Models that "
-        "take no budget, as Claude's since Opus 4.7, decide themselves.",
+        description="Most tokens that the model may think with, fewer than GATEWAY_MAX_TOKENS. Absent: no "
+        "thinking. Models that accept no budget, such as Claude's since Opus 4.7, decide for themselves.",
     )
     temperature: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="Absent leaves the endpoint's default; a client's own goes before it. Sent only with a "
-        "GATEWAY_MODEL_API_VERSION before 2026-10-21, or to a server that is known not to be Anthropic's.",
+        description="Temperature of the model, unless a client sends its own. Absent: the endpoint's "
+        "default. Sent only with a GATEWAY_MODEL_API_VERSION before 2026-10-21, or to a server that is "
+        "known not to be Anthropic's.",
     )
     anthropic_api_key: SecretStr | None = Field(
         None,
@@ -277,146 +303,168 @@ class Settings(BaseSettings):
     anthropic_base_url: str | None = Field(
         None,
         validation_alias=AliasChoices("ANTHROPIC_BASE_URL", "GATEWAY_ANTHROPIC_BASE_URL"),
-        description="Another endpoint that speaks the Anthropic Messages API.",
+        description="Address of an endpoint that speaks the Anthropic Messages API, instead of Anthropic's.",
     )
     model_api_version: str | None = Field(
         None,
         pattern=r"^\d{4}-\d{2}-\d{2}$",
-        description="Version of the Messages API to ask for; absent: 2026-10-21, or 2023-06-01 where the "
+        description="Version of the Messages API that is requested. Absent: 2026-10-21, or 2023-06-01 if the "
         "endpoint refuses that.",
     )
     model_auth: Literal["auto", "bearer", "x-api-key"] = Field(
         "auto",
-        description="Header of the endpoint's key; auto: Authorization: Bearer, or x-api-key where the "
-        "endpoint refuses that.",
+        description="Header that carries the endpoint's key. auto: Authorization: Bearer, or x-api-key if "
+        "the endpoint refuses that.",
     )
     model_proxy: str | None = Field(
         None,
-        description="HTTP proxy on the way to the endpoint, http://[user:password@]HOST:PORT; absent: none, "
-        "with any HTTPS_PROXY.",
+        description="HTTP proxy between the gateway and the endpoint: http://[user:password@]HOST:PORT. "
+        "Absent: none, even if HTTPS_PROXY is set.",
     )
-    connect_timeout: float = Field(5, gt=0, description="Longest wait for a connection to the endpoint.")
+    connect_timeout: float = Field(
+        5, gt=0, description="Longest time for a connection to the endpoint to be made."
+    )
     first_byte_timeout: float = Field(
         60,
         gt=0,
-        description="Longest wait for an answer to begin. An endpoint on this machine or in a private "
-        "network is waited for longer: while its `/health` answers with 200, and up to 600 s where it has "
-        "none and this is not set.",
+        description="Longest time until an answer begins. An endpoint on this machine or in a private "
+        "network gets more: as long as its `/health` answers with 200, and up to 600 s if it has no "
+        "`/health` and this is not set.",
     )
     model_slots: int | None = Field(
         None,
         ge=1,
-        description="Requests that the endpoint is sent at the same time by this process; the others wait in "
-        "line, turns before background calls. Absent: as many as the endpoint says that it answers at once, "
-        "and any number where it says nothing.",
+        description="Most requests that this process sends to the endpoint at the same time. Others wait in "
+        "line, turns before background calls. Absent: as many as the endpoint says it can answer at once, "
+        "or any number if it does not say.",
     )
     model_loading_timeout: float = Field(
         120,
         ge=0,
-        description="Longest wait for an endpoint that says that it loads its model (HTTP 503), or that is "
-        "on this machine or in a private network and takes no connection (10 s where nothing has answered "
-        "there yet); 0: none.",
+        description="Longest time to wait for an endpoint that is loading its model (HTTP 503), or that is "
+        "on this machine or in a private network and accepts no connection (10 s if it has not answered "
+        "before); 0: do not wait.",
     )
     progress_timeout: float = Field(
         90,
         gt=0,
-        description="Longest silence inside an answer; pings, empty pieces and unknown events do not count "
-        "as progress.",
+        description="Longest pause within an answer; pings, empty pieces and unknown events do not end it.",
     )
     max_answer_size: int | None = Field(
         None,
         ge=65_536,
-        description="Most bytes of one answer, text, thinking and arguments together; arguments may take a "
-        "quarter. Absent: 64 for each of max_tokens, at least 1048576.",
+        description="Most bytes of one answer: text, thinking and tool arguments together; arguments may "
+        "take a quarter. Absent: 64 for each of max_tokens, at least 1048576.",
     )
-    model_attempts: int = Field(3, ge=1, description="Attempts of one model call, the first included.")
+    model_attempts: int = Field(3, ge=1, description="Most attempts at one model call, including the first.")
     retry_after_cap: float = Field(
         30,
         ge=0,
-        description="Longest wait before the next attempt; an endpoint that asks for more is not waited for.",
+        description="Longest wait before the next attempt. If the endpoint asks for a longer one, there is "
+        "no other attempt.",
     )
 
     # Skills and tools
-    skills_dir: Path = Field(Path("skills"), description="Folder of the project's SKILL.md skills.")
+    skills_dir: Path = Field(Path("skills"), description="Folder with the project's skills (SKILL.md).")
     user_skills_dir: Path | None = Field(
-        None, description="A further folder of skills, such as ~/.agents/skills; the project's win over it."
+        None,
+        description="Second folder with skills, such as ~/.agents/skills. If both have a skill of one name, "
+        "the project's is used.",
     )
-    bundled_skills: bool = Field(True, description="Whether the skills that come with the gateway are there.")
-    skill_modules: Names = Field((), description="Python modules whose tools are offered.")
+    bundled_skills: bool = Field(
+        True, description="Whether the skills that come with the gateway are available."
+    )
+    skill_modules: Names = Field((), description="Python modules with tools that are offered to the model.")
     skill_only_tools: Names = Field(
-        (), description="Globs of tools that may be called only while a skill that allows them is active."
+        (), description="Patterns of tools that may be called only while a skill that allows them is active."
     )
-    skills_in_prompt: bool = Field(True, description="Whether the prompt has the list of skills.")
+    skills_in_prompt: bool = Field(True, description="Whether the prompt lists the skills.")
     skills_snapshot: bool = Field(True, description="Whether SKILLS_SNAPSHOT.md is written to data_dir.")
     skills_share: float = Field(
-        0.01, gt=0, le=0.5, description="Share of the model's window that the catalog may take in the prompt."
+        0.01,
+        gt=0,
+        le=0.5,
+        description="Share of the model's window that the list of skills may take in the prompt.",
     )
     tool_policy: Policy = Field(
         (),
-        description="glob=allow, glob=ask or glob=deny for tool names; the first that fits counts. Without "
-        "one, effectful tools ask and others run.",
+        description="Rules for tools by name: pattern=allow, pattern=ask or pattern=deny; the first that "
+        "matches counts. Tools without a rule ask a person if they are effectful, and run otherwise.",
     )
     trusted_tools: TrustRules = Field(
         (),
         description="Globs of tools whose output counts as yours, or ! and a glob of such as do not; the "
-        "first that fits counts. Without one, all but http_fetch, MCP servers, what reads files, server_tool "
-        "(tools that the model's endpoint runs itself), "
-        "client_instructions, brought_along (conversations that did not take place here), shared_session "
-        "(other members), tool_descriptions (of MCP servers and clients) and client_tool, which stands for "
-        "all tools of clients.",
+        "first that fits counts. Without one, all but http_fetch, MCP servers, what reads files, "
+        "server_tool (tools that the model's endpoint runs itself), client_instructions, brought_along "
+        "(conversations that did not take place here), shared_session (other members), tool_descriptions "
+        "(of MCP servers and clients) and client_tool, which stands for all tools of clients.",
     )
     approval_timeout: float = Field(
-        86_400, gt=0, le=31_536_000, description="Time after which an approval that nobody gave is a denial."
+        86_400, gt=0, le=31_536_000, description="Time after which a call that nobody has approved is denied."
     )
     client_tool_timeout: float = Field(
-        3600, gt=0, le=31_536_000, description="Time that a client has to give the result of its own tool."
+        3600,
+        gt=0,
+        le=31_536_000,
+        description="Time within which a client must send the result of a tool that it runs.",
     )
     mcp_servers: McpServers = Field(
-        {}, description="MCP servers by name: {command, args, env} or {url, headers, oauth}; JSON or a table."
+        {},
+        description="MCP servers by name, as JSON or a table: {command, args, env} or {url, headers, oauth}.",
     )
     mcp_hosts: Names = Field(
         (),
-        description="Hosts at which admins may add MCP servers while the gateway runs though they are not on "
-        "the public web, with any port: names, addresses or ranges. On the public web they may always.",
+        description="Hosts outside the public web at which admins may add MCP servers while the gateway "
+        "runs, on any port: names, addresses or ranges. Servers on the public web may always be added.",
     )
     max_added_mcp_servers: int = Field(
-        20, ge=0, le=200, description="Most MCP servers that are added while it runs; 0: none may be."
+        20, ge=0, le=200, description="Most MCP servers that admins may add while the gateway runs; 0: none."
     )
     http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
     admins: Names = Field(
         (),
-        description="User ids who may switch skills on and off, take documents out of use and back, and try "
-        "edits of the prompt; absent: whoever asks without keys, or with the only one.",
+        description="Ids of users who may switch skills on and off, deprecate and restore documents, and try "
+        "edits of the prompt. Absent: everybody if there are no keys, or the holder of the only one.",
     )
 
     public_links: bool = Field(
-        False, description="Whether links to chats may be for anybody who has them; otherwise one signs in."
+        False,
+        description="Whether a link to a chat may work for anybody who has it. If not, readers sign in.",
     )
-    max_links: int = Field(100, ge=0, description="Most links to chats of one user; 0: nobody may make one.")
-    audit_days: int = Field(365, ge=0, description="Days that the audit is kept; 0: for good.")
+    max_links: int = Field(
+        100, ge=0, description="Most links to chats that one user may have; 0: nobody can make one."
+    )
+    audit_days: int = Field(365, ge=0, description="Days for which the audit is kept; 0: for good.")
 
     # Webhooks
-    max_keys: int = Field(100, ge=1, description="Most stored API keys of one user that are not revoked.")
-    max_webhooks: int = Field(10, ge=0, description="Most webhooks of one user; 0: nobody may add one.")
+    max_keys: int = Field(
+        100, ge=1, description="Most stored API keys that one user may have, without revoked ones."
+    )
+    max_webhooks: int = Field(
+        10, ge=0, description="Most webhooks that one user may have; 0: nobody can add one."
+    )
     webhook_hosts: Names = Field(
         (),
-        description="Hosts that webhooks may be at though they are not on the public web, with any port and "
-        "without TLS: names, addresses, ranges of addresses such as 10.1.0.0/16.",
+        description="Hosts outside the public web that webhooks may post to, on any port and without TLS: "
+        "names, addresses, or ranges such as 10.1.0.0/16.",
     )
-    webhook_timeout: float = Field(15, gt=0, le=60, description="Longest wait for the answer to one post.")
+    webhook_timeout: float = Field(
+        15, gt=0, le=60, description="Longest time for the receiver of a webhook to answer one post."
+    )
     webhook_retries: Seconds = Field(
         (5, 300, 1800, 7200, 18_000, 36_000, 50_400),
-        description="Pauses before a delivery that failed is tried again, up to a fifth longer each; after "
-        "the last try it is dead.",
+        description="Pauses before a failed delivery is tried again; each may be up to a fifth longer. After "
+        "the last try the delivery is dead.",
     )
 
     # Memory
-    memory: bool = Field(True, description="Whether anything is remembered across sessions and recalled.")
-    memory_limit: int = Field(10_000, ge=1, description="Most memories of one user.")
+    memory: bool = Field(True, description="Whether the gateway remembers anything across sessions.")
+    memory_limit: int = Field(10_000, ge=1, description="Most memories that one user may have.")
     memory_prompt_tokens: int = Field(
         6000,
         ge=0,
-        description="Most tokens of memories in the prompt: by priority, in full as far as they fit.",
+        description="Most tokens that memories may take in the prompt. The most important come first, in "
+        "full as far as they fit.",
     )
     memory_full_count: int | None = Field(
         None, description="Without effect since memory_prompt_tokens; the next version refuses it."
@@ -425,68 +473,84 @@ class Settings(BaseSettings):
         None, description="Without effect since memory_prompt_tokens; the next version refuses it."
     )
     memory_turn_tokens: int = Field(
-        1000, ge=0, description="Most tokens of memories for one turn beside those of the prompt."
+        1000,
+        ge=0,
+        description="Most tokens of memories that are looked up for one turn, beside those in the prompt.",
     )
     memory_learning: Literal["off", "turns", "sessions"] = Field(
         "off",
-        description="When a model looks for what to remember in what the user said: never, after each turn, "
-        "or when a session is archived, or summarised because it is idle (archive_after, summary_after).",
+        description="When a model reads what the user said and looks for something to remember. off: never. "
+        "turns: after each turn. sessions: when a session is archived, or is summarised because it is idle "
+        "(archive_after, summary_after).",
     )
     memory_model: str | None = Field(
-        None, description="Looks for what to remember; absent: the session's own model."
+        None, description="Model that looks for something to remember. Absent: the session's own."
     )
     memory_control_model: str | None = Field(
-        None, description="The model of the memory control, asked when rules do not decide; absent: none."
+        None, description="Model that decides whether a message needs memories, when rules cannot."
     )
-    documents_dir: Path = Field(Path("documents"), description="Folder of the documents: memories in files.")
+    documents_dir: Path = Field(
+        Path("documents"), description="Folder with the documents: memories that are files."
+    )
     documents_per_skill: int | None = Field(
-        None, ge=1, description="Documents of one skill that are in use, the newest; absent: no limit."
+        None,
+        ge=1,
+        description="Most documents of one skill that are in use; the newest are. Absent: no limit.",
     )
     deprecated_documents_ttl: float | None = Field(
-        None, gt=0, description="Time after which a deprecated document's file is removed; absent: never."
+        None,
+        gt=0,
+        description="Time after which the file of a deprecated document is deleted. Absent: never.",
     )
-    households: Households = Field({}, description="Members of households by name: {name: [user ids]}.")
+    households: Households = Field(
+        {}, description="Households by name, each with the ids of its members: {name: [user ids]}."
+    )
     embeddings_url: str | None = Field(
-        None, description="Base address, with /v1, of an embeddings API; absent: memories are found by words."
+        None, description="Base address of an embeddings API, with /v1. Absent: words alone find memories."
     )
-    embeddings_api: Literal["openai", "voyage"] = Field("openai", description="Which API that is.")
-    embeddings_model: str = Field("text-embedding-3-small", description="Makes the vectors.")
+    embeddings_api: Literal["openai", "voyage"] = Field("openai", description="Kind of that API.")
+    embeddings_model: str = Field(
+        "text-embedding-3-small", description="Model of that API that makes the vectors."
+    )
     embeddings_key: SecretStr | None = Field(None, description="Key of the embeddings API.")
-    embeddings_timeout: float = Field(2, gt=0, description="Longest wait for the vector of a query.")
+    embeddings_timeout: float = Field(
+        2, gt=0, description="Longest time for the vector of a search to be made."
+    )
 
     # Artifacts
     artifact_tokens: int = Field(
         4000,
         ge=500,
         le=8000,
-        description="A tool result with more tokens (estimated) is offloaded to an artifact, and the model "
-        "gets its compact form.",
+        description="Most tokens (estimated) of a tool result that stays in the conversation. A larger one "
+        "becomes an artifact, and the model gets its compact form.",
     )
-    artifact_max_size: int = Field(20_971_520, ge=1024, description="Bytes of one artifact.")
+    artifact_max_size: int = Field(20_971_520, ge=1024, description="Most bytes of one artifact.")
     artifact_quota: int = Field(
-        1_073_741_824, ge=1024, description="Bytes of all artifacts of one user; each counts 4096 at least."
+        1_073_741_824,
+        ge=1024,
+        description="Most bytes of all artifacts of one user; each counts as 4096 at least.",
     )
     artifact_tenant_quota: int | None = Field(
         None,
         ge=1024,
-        description="Bytes of all artifacts of all users of a tenant together; absent: only those of each "
-        "user are bounded.",
+        description="Most bytes of all artifacts of a tenant's users together. Absent: no limit.",
     )
     artifact_ttl: float = Field(
         2_592_000,
         gt=0,
         le=315_360_000,
-        description="Time after which an artifact is removed that no session refers to.",
+        description="Time after which an artifact that no session refers to is deleted.",
     )
     artifact_summaries: bool = Field(
-        False, description="Whether a model summarises an artifact when somebody looks at its compact form."
+        False, description="Whether a model summarises an artifact when somebody opens its compact form."
     )
 
     session_quota: int = Field(
         1_073_741_824,
         ge=8192,
-        description="Bytes of what was said in all sessions of one user: messages with tool calls and their "
-        "results; each session counts 4096 besides. On the disk they take about three times that.",
+        description="Most bytes of all messages of one user, with tool calls and their results; each session "
+        "counts as 4096 more. They take about three times as much on the disk.",
     )
 
     # Limits
@@ -494,194 +558,230 @@ class Settings(BaseSettings):
         (),
         description="What users, keys, tenants and models may take: WHO[+model]:WHAT=AMOUNT/PERIOD,… as "
         "user:turns=20/minute, tenant:cost=50/month, key:requests=600/minute, "
-        "user+model=*opus*:tokens=1M/day. Absent: no limits, but for 30 requests of a user in a second where "
-        "people have accounts; a rule user:requests=AMOUNT/second takes its place.",
+        "user+model=*opus*:tokens=1M/day. Absent: no limits, but for 30 requests of a user in a second "
+        "where people have accounts; a rule user:requests=AMOUNT/second takes its place.",
     )
     limits_when_down: Literal["open", "closed"] = Field(
         "open",
-        description="What becomes of requests while what is counted cannot be read or written: open lets "
-        "them in, closed refuses them. No turn begins meanwhile, either way.",
+        description="What happens to requests while the counters of the limits cannot be read or written. "
+        "open: they are let in. closed: they are refused. No turn begins meanwhile in either case.",
     )
-    max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
+    max_iterations: int = Field(16, ge=1, description="Most model calls in one turn.")
     max_tool_calls: int = Field(
         128,
         ge=1,
         le=1024,
-        description="Tool calls of one message of the model; a turn with more in one ends, and none of them "
-        "is run.",
+        description="Most tool calls in one message of the model. If a message has more, none of them is run "
+        "and the turn ends.",
     )
     turn_timeout: float = Field(900, gt=0, description="Longest time of one turn.")
-    turn_token_budget: int | None = Field(None, ge=1, description="Tokens, in and out, of one turn.")
+    turn_token_budget: int | None = Field(
+        None, ge=1, description="Most tokens of one turn, input and output together. Absent: no limit."
+    )
     max_body_size: int = Field(
-        1_048_576, ge=1024, description="Largest request body; and most characters of any message."
+        1_048_576, ge=1024, description="Largest request body. It also limits the characters of a message."
     )
     max_connections: int = Field(
         10_000,
         ge=1,
-        description="Connections at the same time; at most half of the open files that the process may "
-        "have beside its own.",
+        description="Most connections at the same time, and at most half of the files that the process may "
+        "open.",
     )
     max_streams_per_user: int | None = Field(
         None,
         ge=1,
-        description="Requests of one user that hold a connection at the same time, as streams do; absent: "
-        "100, and at most a tenth of max_connections, where people have accounts, else half of them.",
+        description="Most requests of one user that keep a connection open at the same time, such as "
+        "streams. Absent: 100, and no more than a tenth of max_connections, if people have accounts, "
+        "otherwise half of max_connections.",
     )
     max_streams_per_address: int | None = Field(
         None,
         ge=1,
-        description="The same of all users at one address, where that is known and people have accounts; "
-        "absent: half of max_connections.",
+        description="Most such requests of all users at one address, if that is known and people have "
+        "accounts. Absent: half of max_connections.",
     )
-    header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
+    header_timeout: float = Field(
+        20, gt=0, description="Longest time for a request to begin on an open connection."
+    )
     body_timeout: float = Field(
         30,
         gt=0,
-        description="Seconds by which a body may fall behind body_min_rate bytes a second; four times as "
-        "many where it was faster before.",
+        description="Time by which a request body may fall behind body_min_rate; four times as much if it "
+        "was faster before.",
     )
-    body_min_rate: int = Field(16_384, ge=1, description="Bytes a second.")
-    max_turns_in_flight: int = Field(1000, ge=1, description="Turns running at the same time.")
+    body_min_rate: int = Field(
+        16_384, ge=1, description="Bytes of a request body that must arrive per second."
+    )
+    max_turns_in_flight: int = Field(1000, ge=1, description="Most turns that run at the same time.")
     max_turns_per_user: int | None = Field(
         None,
         ge=1,
-        description="Turns of one user running at the same time; absent: a tenth of max_turns_in_flight "
-        "where people have accounts, else all.",
+        description="Most turns of one user that run at the same time. Absent: a tenth of "
+        "max_turns_in_flight if people have accounts, otherwise all of them.",
     )
     max_turns_per_key: int | None = Field(
-        None, ge=1, description="The same of one of api_keys, with all users that it acts for."
+        None,
+        ge=1,
+        description="Most turns that run at the same time for one of api_keys, with all users that it acts "
+        "for. Absent: no limit.",
     )
-    max_queued_turns: int = Field(16, ge=0, description="Waiting turns of one session.")
+    max_queued_turns: int = Field(
+        16, ge=0, description="Most turns of one session that wait for the turns before them."
+    )
     max_schedules: int = Field(
         100,
         ge=0,
-        description="Schedules of one user; 0: none can be made, and the model has no tool for them.",
+        description="Most schedules that one user may have; 0: none, and the model has no tool for them.",
     )
     schedule_min_interval: int = Field(
-        60, ge=60, description="Seconds between two due times of a schedule, at least."
+        60, ge=60, description="Least number of seconds between two due times of a schedule."
     )
     schedule_grace: int = Field(
         60,
         ge=5,
-        description="Seconds after which a due time is late: the schedule's rule for that holds then.",
+        description="Seconds after which a due time counts as late. The schedule says what happens then.",
     )
-    retrieval_events: bool = Field(True, description="Whether retrieval events are emitted.")
-    heartbeat: float = Field(15, gt=0, description="Comment on a silent stream.")
-    send_timeout: float = Field(30, gt=0, description="A reader that takes nothing for so long is dropped.")
-    shutdown_grace: float = Field(10, ge=0, description="Time running turns get at shutdown.")
-    recover_attempts: int = Field(3, ge=0, description="How often a turn is resumed after a crash.")
+    retrieval_events: bool = Field(True, description="Whether the stream has retrieval events.")
+    heartbeat: float = Field(
+        15, gt=0, description="Time after which a comment is sent on a stream that is silent."
+    )
+    send_timeout: float = Field(
+        30, gt=0, description="Time after which a reader that takes nothing is disconnected."
+    )
+    shutdown_grace: float = Field(
+        10, ge=0, description="Time that running turns have to finish when the gateway shuts down."
+    )
+    recover_attempts: int = Field(3, ge=0, description="Most times that one turn is resumed after a crash.")
 
     # Long sessions
     context_window: int | None = Field(
         None,
         ge=1000,
-        description="The model's window in tokens; absent: as the endpoint says, as known for the model, or "
-        "200000.",
+        description="Size of the model's window in tokens. Absent: what the endpoint says, what is known "
+        "about the model, or 200000.",
     )
     compress_at: float | None = Field(
-        None, gt=0, lt=1, description="Share of the window that starts a compression; absent: only by hand."
+        None,
+        gt=0,
+        lt=1,
+        description="Share of the window at which a session is compressed. Absent: only on request.",
     )
     compress_on_overflow: bool = Field(
-        True, description="Compress once and ask again when the endpoint says that the context is too long."
+        True,
+        description="Whether a session is compressed, and the model asked again, when the endpoint says that "
+        "the context is too long.",
     )
     use_compressions: bool = Field(
-        True, description="false sends every message again, as if nothing had been compressed."
+        True, description="Whether the model reads summaries instead of the messages that were compressed."
     )
     titles: bool = Field(
         False,
-        description="Whether a model makes each session's title, once, after its first completed turn, in "
-        "place of the beginning of its first message; never of what a person wrote.",
+        description="Whether a model writes a title for each session after its first completed turn. "
+        "Otherwise the title is the beginning of the first message. A title that a person wrote stays.",
     )
-    title_model: str | None = Field(None, description="Makes titles; absent: the session's own model.")
-    summary_model: str | None = Field(None, description="Writes summaries; absent: the session's own model.")
+    title_model: str | None = Field(None, description="Model that writes titles. Absent: the session's own.")
+    summary_model: str | None = Field(
+        None, description="Model that writes summaries. Absent: the session's own."
+    )
     summary_tokens: int = Field(2000, ge=200, description="Most tokens of one summary.")
-    session_summaries: bool = Field(True, description="false makes and shows no summaries of sessions.")
+    session_summaries: bool = Field(True, description="Whether summaries of sessions are made and shown.")
     summary_after: float | None = Field(
-        None, gt=0, description="Idle time after which a session is summarised; absent: only by hand."
+        None,
+        gt=0,
+        description="Time without use after which a session is summarised. Absent: only on request.",
     )
     carried_summaries: int = Field(
         3,
         ge=0,
         le=20,
-        description="Summaries of a user's former sessions that one in the same project and role is shown.",
+        description="Most summaries of a user's earlier sessions that one in the same project and role has.",
     )
     share_summaries: Literal["role", "project"] = Field(
         "role",
-        description="Whether a session is shown summaries of its own role alone, or, in a project, of every "
-        "role in it.",
+        description="Whose summaries a session is shown. role: only those of its own role. project: within a "
+        "project, those of every role.",
     )
     archive_after: float | None = Field(
-        None, gt=0, description="Idle time after which a session's rows move to its archive."
+        None, gt=0, description="Time without use after which a session is archived. Absent: only on request."
     )
     delete_after: float | None = Field(
         None,
         gt=0,
-        description="Idle time after which a session is deleted; absent: never. Tenants and sessions may "
-        "have another one: `gateway retention`.",
+        description="Time without use after which a session is deleted. Absent: never. `gateway retention` "
+        "sets other times for tenants and sessions.",
     )
     delete_temporary_after: float = Field(
-        86_400.0, gt=0, le=2_592_000, description="Idle time after which a temporary session is deleted."
+        86_400.0,
+        gt=0,
+        le=2_592_000,
+        description="Time without use after which a temporary session is deleted.",
     )
     max_import_size: int = Field(
-        2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."
+        2_147_483_648, ge=1024, description="Largest file that can be imported, with sessions or memories."
     )
 
     # The page
-    page_name: PageName = Field("Chat Gateway", description="What the page is called.")
+    page_name: PageName = Field("Chat Gateway", description="Name of the page.")
     page_logo: Path | None = Field(
         None,
-        description="Image beside that name, and of the page as an app: a PNG, JPEG, WebP or SVG of at most "
-        "524288 bytes, best a square.",
+        description="Image shown beside that name, and as the icon of the page when it is installed: a PNG, "
+        "JPEG, WebP or SVG of at most 524288 bytes, ideally square.",
     )
     page_greeting: Greeting = Field(
         None,
-        description="What a new chat greets with: a text, or one for each language, "
-        '`{"en": "…", "zh-Hans": "…", "zh-Hant": "…"}`. Absent: the page\'s own words.',
+        description='Greeting of a new chat: one text, or one for each language, `{"en": "…", "zh-Hans": '
+        '"…", "zh-Hant": "…"}`. Absent: the page\'s own.',
     )
     page_suggestions: Suggestions = Field(
         None,
-        description="Messages that a new chat suggests, in JSON: a list of at most 8, or one for each "
+        description="Messages that a new chat suggests, in JSON: a list of at most 8, or one list for each "
         "language; `[]`: none. Absent: the page's own.",
     )
     page_developer: Literal["auto", "on", "off"] = Field(
         "auto",
-        description="Whether the page shows developer tools to who has not chosen: the inspector, webhooks, "
-        "cron expressions. auto: in `gateway dev`, and not in `gateway serve`.",
+        description="Whether the page shows developer tools (the inspector, webhooks, cron expressions) to "
+        "people who have not chosen. auto: in `gateway dev`, not in `gateway serve`.",
     )
 
     # What it tells
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severe line to log."
+        "info", description="Lowest level of lines that are logged."
     )
     log_format: Literal["auto", "json", "pretty"] = Field(
-        "auto", description="auto is pretty on a terminal and json elsewhere."
+        "auto", description="Format of log lines. auto: pretty on a terminal, json otherwise."
     )
-    agent_name: str = Field("gateway", description="gen_ai.agent.name on spans and metrics.")
+    agent_name: str = Field(
+        "gateway", description="Name of the agent on spans and metrics (gen_ai.agent.name)."
+    )
     genai_compat: Literal["latest", "dup"] = Field(
-        "latest", description="dup also emits the older gen_ai.* names, for backends that know only those."
+        "latest",
+        description="Names of telemetry attributes. dup: the older gen_ai.* names as well, for backends that "
+        "know only those.",
     )
     trace_ratio: float = Field(
         1.0,
         ge=0,
         le=1,
-        description="Share of the traces that are kept; turns that failed, were stopped, were slow or have "
-        "no usage are kept always.",
+        description="Share of traces that are kept. Turns that failed, were stopped, were slow or have no "
+        "usage are always kept.",
     )
-    trace_slow_seconds: float = Field(30, gt=0, description="A turn that takes longer is slow.")
+    trace_slow_seconds: float = Field(30, gt=0, description="Seconds after which a turn counts as slow.")
     trace_slow_first_seconds: float = Field(
-        5, gt=0, description="A turn with a model call that took longer to its first content is slow."
+        5,
+        gt=0,
+        description="Seconds to the first content of a model call after which its turn counts as slow.",
     )
     trace_content_limit: int = Field(
         32_768,
         ge=256,
-        description="Most characters of one attribute with content, where OTEL_INSTRUMENTATION_GENAI_"
-        "CAPTURE_MESSAGE_CONTENT asks for content.",
+        description="Most characters of one attribute with content, if "
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for content.",
     )
     trace_url: TraceUrl = Field(
-        None, description="Where people look at a trace: https://…/{trace_id}. Clients get it."
+        None, description="Address at which a trace is shown, https://…/{trace_id}. Clients get it."
     )
     user_id_salt: SecretStr | None = Field(
-        None, description="Spans carry the user's id hashed with it; absent: no user's id at all."
+        None, description="Secret with which user ids on spans are hashed. Absent: spans have no user id."
     )
 
     @property

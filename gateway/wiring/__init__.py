@@ -23,7 +23,14 @@ if TYPE_CHECKING:
         open_skills,
         schedule_skills,
     )
-    from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server, try_bucket
+    from gateway.wiring.storage import (
+        Storage,
+        open_storage,
+        storage_on,
+        storage_on_server,
+        try_bucket,
+        watch_blob_folder,
+    )
 
 __all__ = [
     "TAKEN",
@@ -50,6 +57,7 @@ __all__ = [
     "storage_on",
     "storage_on_server",
     "try_bucket",
+    "watch_blob_folder",
 ]
 
 _FILES = {
@@ -60,7 +68,7 @@ _FILES = {
     "memory_encryption": "MemoryRotation",
     "skills": "TAKEN artifact_skill find_functions function_skills look_at_skills memory_skill open_skills "
     "schedule_skills",
-    "storage": "Storage open_storage storage_on storage_on_server try_bucket",
+    "storage": "Storage open_storage storage_on storage_on_server try_bucket watch_blob_folder",
 }
 
 

@@ -13,6 +13,7 @@ import structlog
 from gateway.encryption.keyring import Keyring
 from gateway.errors import SettingsError, StorageError
 from gateway.ids import new_replica_id, now_ms
+from gateway.pace import until_next
 from gateway.settings import Settings
 from gateway.storage.api_keys import Keys
 from gateway.storage.archives.compressions import Compressions
@@ -22,7 +23,14 @@ from gateway.storage.archives.summaries import Summaries
 from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.audit import AuditLog
 from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
+from gateway.storage.blobs.addresses import (
+    NOT_SHARED,
+    blob_folder,
+    is_bucket,
+    is_writable,
+    open_blobs,
+    try_blobs,
+)
 from gateway.storage.branches.store import Branches
 from gateway.storage.database import ConnectionPools
 from gateway.storage.decisions import SkillSwitches
@@ -76,6 +84,8 @@ if TYPE_CHECKING:
 
 BUCKET_TIMEOUT = 30.0
 """Seconds for a small blob to be written, read and removed: more than twice what a lost connection takes."""
+FOLDER_PAUSE = 10.0
+"""Seconds between two looks at a folder of blobs."""
 UNUSABLE = "Large results of tools are cut, files are refused, and nothing is archived until it can be used."
 
 log = structlog.get_logger(__name__)
@@ -206,6 +216,18 @@ async def try_bucket(settings: Settings, storage: Storage, name: str) -> None:
         why = str(error) or f"No answer within {BUCKET_TIMEOUT:g} seconds."
         log.error("blob_store_unusable", store=settings.blob_url, error=why, says=UNUSABLE)
         raise
+
+
+async def watch_blob_folder(settings: Settings) -> None:
+    """Logs that the folder of blobs cannot be written, as on a mount that is read-only: turns are taken
+    without it. Raises errors.StorageError (blobs_not_writable) then, else it never returns."""
+    folder = blob_folder(settings.blob_url, settings.data_dir)
+    while True:
+        if not await asyncio.to_thread(is_writable, folder):
+            error = StorageError("The folder of blobs cannot be written.", code="blobs_not_writable")
+            log.error("blob_store_unusable", store=str(folder), error=error.message, says=UNUSABLE)
+            raise error
+        await asyncio.sleep(until_next(FOLDER_PAUSE))
 
 
 @asynccontextmanager

@@ -188,7 +188,8 @@ def artifact_of(first: StreamResponse) -> StreamResponse:
 
 
 async def test_files_of_a_message_are_attachments(client: Client) -> None:
-    """As bytes, and by the address of one that is here; the task's history has them by their addresses."""
+    """As bytes, and by the address of one that is here; the task's history has them by their addresses, with
+    what the model gets of each."""
     async with agent(client, streaming=False) as found:
         first = message("/say seen", context="c-3")
         photo = Part(raw=png(4, 3), filename="照片.png", media_type="image/png")
@@ -203,6 +204,7 @@ async def test_files_of_a_message_are_attachments(client: Client) -> None:
     (one,), (other,) = (turn["attachments"] for turn in turns)
     assert (one["name"], one["mime"], other["ref"]) == ("照片.png", "image/png", one["ref"])
     assert (shown.filename, shown.media_type) == ("照片.png", "image/png")
+    assert MessageToDict(shown.metadata) == {"gateway": {"reading": one["reading"]}}
     assert (await client.get(shown.url.removeprefix(client.url))).content == png(4, 3)
 
 

@@ -191,18 +191,21 @@ async def test_a_page_that_is_loaded_anew_answers_what_was_asked_before(
 @needs_npm
 @VERSIONS
 async def test_a_file_goes_to_an_artifact_and_comes_back_as_its_address(client: Client, version: str) -> None:
+    """An event of its own says what the model gets of it, in the run and when the thread is told anew."""
     source = {"type": "data", "value": base64.b64encode(png(4, 3)).decode(), "mimeType": "image/png"}
     parts = [
         {"type": "text", "text": "look"},
         {"type": "image", "source": source, "metadata": {"filename": "照片.png"}},
     ]
-    _, _, loaded, again = await application(
+    first, _, loaded, again = await application(
         client, version, {"send": parts}, {"fresh": True}, {"connect": True}, {"send": "and now?"}
     )
 
     started = [event["data"] for event in await client.events("c") if event["type"] == "turn_start"]
     (attached,) = started[0]["attachments"]
     assert (attached["name"], attached["mime"]) == ("照片.png", "image/png")
+    assert attached["reading"] == {"how": "image"}
+    assert custom(first, "attachments") == custom(loaded, "attachments") == [{"attachments": [attached]}]
     assert loaded["messages"][0]["content"] == [
         {
             "type": "image",

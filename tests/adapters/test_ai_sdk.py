@@ -131,16 +131,21 @@ async def test_two_questions_are_answered_together(settings: Settings) -> None:
 @needs_npm
 @VERSIONS
 async def test_a_file_goes_to_an_artifact_and_comes_back_as_its_address(client: Client, version: str) -> None:
+    """A data part of the answer says what the model gets of it, also after a reload."""
     url = f"data:image/png;base64,{base64.b64encode(png(4, 3)).decode()}"
     file = {"type": "file", "mediaType": "image/png", "filename": "照片.png", "url": url}
 
-    _, loaded, again = await page(
+    first, loaded, again = await page(
         client, version, {"send": "look", "files": [file]}, {"load": True}, {"send": "and now?"}
     )
 
     started = [event["data"] for event in await client.events("c") if event["type"] == "turn_start"]
     (attached,) = started[0]["attachments"]
     assert (attached["name"], attached["mime"]) == ("照片.png", "image/png")
+    assert attached["reading"] == {"how": "image"}
+    for each in (first, loaded):
+        (told,) = parts(each, "data-attachments")
+        assert told["data"] == {"attachments": [attached]}
     shown = loaded["messages"][0]["parts"][0]
     assert shown == {
         "type": "file",

@@ -249,6 +249,7 @@ async def test_system_and_developer_are_the_instructions(client: Client) -> None
 
 
 async def test_files_are_attachments_and_sent_again_they_are_the_same(client: Client) -> None:
+    """The events of the session, which each answer names, say what the model gets of them."""
     url = f"data:image/png;base64,{base64.b64encode(png(4, 3)).decode()}"
     file = f"data:text/plain;base64,{base64.b64encode('你好'.encode()).decode()}"
     content = [
@@ -264,6 +265,7 @@ async def test_files_are_attachments_and_sent_again_they_are_the_same(client: Cl
     assert len(set(chat.sessions)) == 1
     first, second = await started(client, chat.sessions[0])
     assert [each["name"] for each in first["attachments"]] == ["file.png", "信.txt"]
+    assert [each["reading"]["how"] for each in first["attachments"]] == ["image", "text"]
     assert "attachments" not in second
 
 

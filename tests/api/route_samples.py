@@ -150,6 +150,7 @@ REQUIRED: Mapping[str, Any] = {
     "projects": [],
     "role": "reader",
     "rules": [],
+    "server": "nothing",
     "status": "paused",
     "token": "of no link",
     "text": "Tell me of {{topic}}.",

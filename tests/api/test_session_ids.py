@@ -98,7 +98,7 @@ async def test_an_id_of_somebody_else_may_be_a_name_of_ones_own(guarded: Client)
     assert taken.status_code == 409
     assert (
         taken.json()["error"]["message"]
-        == f"The session id {hers} cannot be had: choose another one, or none."
+        == f"The session id {hers} cannot be used: choose another one, or leave it out."
     )
 
 
@@ -110,7 +110,7 @@ async def test_ones_own_name_is_had_once(guarded: Client) -> None:
 
     assert {each.status_code for each in answers} == {409}
     assert {each.json()["error"]["message"] for each in answers} == {
-        "The session id main cannot be had: choose another one, or none."
+        "The session id main cannot be used: choose another one, or leave it out."
     }
     gone = await guarded.get("/api/sessions/never", **ADA)
     assert gone.json()["error"]["message"] == "There is no session never."

@@ -27,13 +27,14 @@ COMMANDS = (
 GROUPS = (
     *("skills", "tools", "memory", "documents", "sessions", "approvals"),
     *("schedules", "webhooks", "keys", "projects", "users", "holds", "retention"),
-    *("provider-keys", "secrets"),
+    *("provider-keys", "secrets", "prompts"),
 )
 INNER_COMMANDS = (
     ("skills", "list"),
     ("skills", "check"),
     ("skills", "new"),
     ("tools", "run"),
+    ("prompts", "restore"),
     ("memory", "list"),
     ("sessions", "list"),
     ("approvals", "approve"),

@@ -103,6 +103,26 @@ def test_what_is_corrected_leaves_a_chain(memory: Memory) -> None:
     assert memory.json("show", memory_id)["superseded_by"] == found["id"]
 
 
+def test_contradictions_are_listed_and_answered(memory: Memory) -> None:
+    """The earlier of two first; `both` is taken back by `undecided`; and no answer without what it is of."""
+    earlier = memory.saved("我住在上海")
+    assert memory("contradictions").err == f"No two memories contradict each other{OF_LOCAL}\n"
+    later = memory.saved("我住在臺北")
+
+    titles, row = memory.done("contradictions").splitlines()
+    assert titles.split() == ["Earlier", "It", "says", "Later", "It", "says"]
+    assert row.split() == [earlier, "我住在上海", later, "我住在臺北"]
+    assert memory("contradictions", earlier, later).code == 2
+    assert memory("contradictions", later, earlier, "later").code == 1
+    assert " confirmed, " in memory.done("contradictions", earlier, later, "both")
+    assert memory.json("contradictions")["contradictions"] == []
+    memory.done("contradictions", earlier, later, "undecided")
+    (pair,) = memory.json("contradictions")["contradictions"]
+    assert (pair["earlier"]["id"], pair["later"]["id"]) == (earlier, later)
+    memory.done("contradictions", earlier, later, "later")
+    assert memory.json("show", earlier)["superseded_by"] == later
+
+
 def test_several_become_one(memory: Memory) -> None:
     """Which is recalled in their place."""
     first, second = memory.saved("Likes green tea"), memory.saved("Drinks tea at noon")

@@ -96,7 +96,7 @@ def test_a_store_of_blobs_is_tried(command: Command, monkeypatch: pytest.MonkeyP
         store.fail("overloaded")
         away = command("doctor")
     assert away.code == 1
-    assert "blobs: The blob store failed" in away.out
+    assert f"blobs: {store.address}/p cannot be used: The blob store failed" in away.out
 
 
 def test_a_folder_of_one_machine_is_told(

@@ -1,5 +1,6 @@
 """Memories that contradict each other, on every engine: found, asked about once, decided by their user."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
@@ -7,11 +8,11 @@ import pytest
 from gateway.errors import NotFound
 from gateway.memory.changes import Changed
 from gateway.memory.corrections import contradictions as rules
-from gateway.memory.corrections.contradictions import Answer, contradictions
+from gateway.memory.corrections.contradictions import Answer, contradictions, contradictions_of
 from gateway.memory.editor import Editor
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import AllScopes, MemoryRow, Scope
+from gateway.storage.memories import AllScopes, Link, MemoryRow, Relation, Scope
 from gateway.storage.memories.store import MemoryStore
 
 pytestmark = pytest.mark.anyio
@@ -134,6 +135,40 @@ async def test_only_ones_own_active_memories_of_one_audience_are_compared(store:
         with pytest.raises(NotFound):
             await ann.answers(first, first, answer)
     assert {(await ann.state(row)).version for row in (first, second)} == {1}
+
+
+async def test_what_contradicts_one_memory_is_found_until_both_hold(ann: Person) -> None:
+    """The last change first; nothing of what says nothing that another could contradict."""
+    first, second, third = [await ann.says(each) for each in (GHENT, PARIS, "I live in Rome")]
+    other = await ann.says("Keeps bees in the garden")
+
+    async def against(row: MemoryRow) -> list[str]:
+        found = await contradictions_of(ann.memories.store, ann.viewer, row)
+        return [each.content for each in found]
+
+    assert await against(second) == [third.content, GHENT]
+    assert await against(other) == []
+    await ann.answers(first, second, "both")
+    assert await against(second) == [third.content]
+    assert await against(await ann.state(first)) == [third.content]
+
+
+async def test_the_answers_to_all_pairs_are_looked_up_at_once(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One query, however many pairs there are."""
+    for number in range(5):
+        await ann.says(f"The parcel {'abcde'[number] * 3} is due on 3 May")
+        await ann.says(f"The parcel {'abcde'[number] * 3} is due on 5 May")
+    asked = list[int]()
+    links_among = ann.memories.store.links_among
+
+    async def counted(ids: Collection[str], relation: Relation) -> Sequence[Link]:
+        asked.append(len(ids))
+        return await links_among(ids, relation)
+
+    monkeypatch.setattr(ann.memories.store, "links_among", counted)
+    assert (len(await ann.asked()), asked) == (5, [10])
 
 
 async def test_many_contradictions_are_told_in_bounds(ann: Person, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,6 +146,21 @@ async def test_a_correction_that_is_saved_says_what_it_replaced(model: Model) ->
     assert "in the place of" not in both
 
 
+async def test_what_contradicts_the_memory_that_is_written_is_named(model: Model) -> None:
+    """In one line, also after an update; nothing is changed before the user has said which holds."""
+    old = await model.saved("I live in Ghent")
+    reply = await model("save", content="I live in Paris")
+    new = re.findall(r"m_[0-9a-f]{16}", reply)[0]
+
+    assert reply.endswith(f" It contradicts {old} (“I live in Ghent”): ask the user which of them holds.")
+    assert sorted(await model.ids_in("list")) == sorted([old, new])
+    settled = await model("update", id=new, content="I work in Paris")
+    assert "contradicts" not in settled
+    again = await model("update", id=new, content="I live in Rome")
+    assert again.endswith(f" It contradicts {old} (“I live in Ghent”): ask the user which of them holds.")
+    assert "contradicts" not in await model("update", id=new, importance=5)
+
+
 async def test_a_search_that_finds_something_is_told_as_an_event(model: Model) -> None:
     """With what was found and why; one that finds nothing has no event."""
     memory_id = await model.saved("Prefers tea to coffee", type="preference", importance=2)
@@ -277,7 +292,7 @@ async def test_a_stale_version_changes_nothing_and_the_current_one_is_named(mode
 async def test_an_update_to_what_another_one_says_is_refused(model: Model) -> None:
     """Two memories never say the same; the refusal names the other one."""
     known = await model.saved("Lives in Rome")
-    other = await model.saved("Lives in Paris")
+    other = await model.saved("Keeps bees in Paris")
 
     refused = await model.refused("update", id=other, content="lives in Rome.")
 

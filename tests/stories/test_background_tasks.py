@@ -24,6 +24,7 @@ TASKS = {
     "MCP server gone",
     "MCP servers",
     "audit",
+    "blob store",
     "count of artifacts",
     "count of deliveries",
     "count of memories",

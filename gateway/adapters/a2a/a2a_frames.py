@@ -184,7 +184,7 @@ class TaskStream:
 
     def _question(self, began: TurnBegan) -> Json:
         attached = began.data.get("attachments", ())
-        files = [{**self._file(each), "filename": each["name"]} for each in attached]
+        files = [{**self._file(each), "filename": each["name"], **_read(each)} for each in attached]
         name = began.data.get("client_message_id", f"{began.turn_id}-user")
         return {
             "messageId": name,
@@ -232,6 +232,11 @@ class TaskSubscription(TurnAnswer):
             if self.is_finished or events[-1].seq >= self._until:
                 self._unsent, self._is_sent = self._stream.snapshot(), True
         return may_wait
+
+
+def _read(attached: Data) -> Json:
+    """What the model gets of a file, beside it; nothing of older turns."""
+    return {"metadata": {"gateway": {"reading": attached["reading"]}}} if "reading" in attached else {}
 
 
 def error_of(error: GatewayError) -> Json:

@@ -148,6 +148,8 @@ class RunEvents:
         yield {**event, "metadata": {"gateway": about}}
         if is_changed:
             yield self._snapshot()
+        if (files := data.get("attachments")) is not None:
+            yield _custom("attachments", {"attachments": files})
 
     def _step_ends(self) -> Iterator[Event]:
         if self._step is not None:

@@ -59,10 +59,12 @@ class Chunks:
 
     def of(self, part: Part) -> Iterator[Chunk]:  # noqa: PLR0912 - a table
         match part:
-            case TurnBegan(session_id, turn_id, _, data):
+            case TurnBegan(session_id, turn_id, seq, data):
                 self._turn_id = turn_id
                 about = {"session_id": session_id, "turn_id": turn_id, "model": data["model"]}
                 yield {"type": "start", "messageId": turn_id, "messageMetadata": about}
+                if (files := data.get("attachments")) is not None:
+                    yield {"type": "data-attachments", "id": str(seq), "data": {"attachments": files}}
             case StepBegan():
                 self._in_step = True
                 yield {"type": "start-step"}

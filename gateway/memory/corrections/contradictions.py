@@ -10,7 +10,7 @@ door a memory came. Both stay as they are until the user answers.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
@@ -46,6 +46,10 @@ class Contradiction:
     later: MemoryRow
 
     @property
+    def ids(self) -> frozenset[str]:
+        return frozenset((self.earlier.id, self.later.id))
+
+    @property
     def beside(self) -> Link:
         """What says that both hold."""
         return Link(self.later.id, self.earlier.id, "holds_beside")
@@ -62,15 +66,16 @@ class Contradiction:
 async def contradictions(store: MemoryStore, viewer: Viewer) -> Sequence[Contradiction]:
     """Those that wait for an answer of the viewer's user, the one with the last change first. Raises
     errors.StorageError."""
-    rows = await store.list(viewer, _ACTIVE, limit=MAX_COMPARED)
-    pairs = await asyncio.to_thread(_pairs_of, [row for row in rows if row.user_id == viewer.user_id])
-    found: list[Contradiction] = []
-    for pair in pairs[:MAX_LOOKED_UP]:
-        if not await _both_hold(store, pair):
-            found.append(pair)
-        if len(found) == MAX_CONTRADICTIONS:
-            break
-    return found
+    return (await _waiting(store, viewer))[:MAX_CONTRADICTIONS]
+
+
+async def contradictions_of(store: MemoryStore, viewer: Viewer, memory: MemoryRow) -> Sequence[MemoryRow]:
+    """What contradicts this memory, of those with which it waits for an answer; the last change first. Raises
+    errors.StorageError."""
+    if memory.quarantined or not await asyncio.to_thread(claims_of, memory.content):
+        return ()
+    pairs = await _waiting(store, viewer, memory.id)
+    return [each.earlier if each.later.id == memory.id else each.later for each in pairs]
 
 
 async def answer_changes(
@@ -84,7 +89,7 @@ async def answer_changes(
             stand in another order, or are answered; for `undecided`: nobody has said that both hold.
     """
     pair = await _pair(memories.store, viewer, ids)
-    if await _both_hold(memories.store, pair) != (answer == "undecided"):
+    if bool(await _both_hold(memories.store, [pair])) != (answer == "undecided"):
         raise _not_found()
     if answer in {"both", "undecided"}:
         # Nothing was said anew: the time by which the two are told apart stays.
@@ -110,11 +115,22 @@ async def _pair(store: MemoryStore, viewer: Viewer, ids: tuple[str, str]) -> Con
     return pair
 
 
-async def _both_hold(store: MemoryStore, pair: Contradiction) -> bool:
-    """Whether the user said so, whichever of the two was the later one then."""
-    ids = {pair.earlier.id, pair.later.id}
-    links = await store.links(pair.later.id)
-    return any(each.relation == "holds_beside" and {each.from_id, each.to_id} == ids for each in links)
+async def _waiting(store: MemoryStore, viewer: Viewer, of: str | None = None) -> Sequence[Contradiction]:
+    """Those of which nobody has said that both hold; `of`: with that memory alone."""
+    rows = await store.list(viewer, _ACTIVE, limit=MAX_COMPARED)
+    found = await asyncio.to_thread(_pairs_of, [row for row in rows if row.user_id == viewer.user_id])
+    pairs = [each for each in found if of is None or of in each.ids][:MAX_LOOKED_UP]
+    both_hold = await _both_hold(store, pairs)
+    return [each for each in pairs if each.ids not in both_hold]
+
+
+async def _both_hold(store: MemoryStore, pairs: Sequence[Contradiction]) -> Collection[frozenset[str]]:
+    """The ids of those pairs of which the user said so, whichever of the two was the later one then."""
+    if not pairs:
+        return ()
+    ids = frozenset[str]().union(*(each.ids for each in pairs))
+    links = await store.links_among(ids, "holds_beside")
+    return {frozenset((each.from_id, each.to_id)) for each in links}
 
 
 def _pairs_of(rows: Sequence[MemoryRow]) -> Sequence[Contradiction]:

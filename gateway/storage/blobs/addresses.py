@@ -33,11 +33,23 @@ def open_blobs(url: str | None, data_dir: Path) -> Blobs:
     parts = urlsplit(url or "")
     if parts.scheme == "s3" and parts.netloc:
         return _bucket(parts.netloc, parts.path.strip("/"))
+    return _folder(blob_folder(url, data_dir))
+
+
+def blob_folder(url: str | None, data_dir: Path) -> Path:
+    """The folder at `url`, which is none of a bucket. Raises SettingsError: it is no address of a folder."""
+    parts = urlsplit(url or "")
     if parts.scheme == "file" and not parts.netloc and parts.path:
-        return _folder(Path(unquote(parts.path)))
+        return Path(unquote(parts.path))
     if url and "://" in url:
         raise SettingsError("GATEWAY_BLOB_URL must be file:///PATH or s3://BUCKET/PREFIX.")
-    return _folder(Path(url) if url else data_dir / "blobs")
+    return Path(url) if url else data_dir / "blobs"
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether blobs can be written below it, or it can be made where it is missing."""
+    nearest = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    return os.access(nearest, os.W_OK | os.X_OK)
 
 
 async def try_blobs(blobs: Blobs, name: str | None = None) -> None:

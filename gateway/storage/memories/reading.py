@@ -1,6 +1,6 @@
 """Queries for memories, in SQL: functions that are parts of transactions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -16,6 +16,7 @@ from gateway.storage.memories import (
     MemoryRow,
     MemoryType,
     MemoryVersion,
+    Relation,
     Status,
     Tombstone,
     Viewer,
@@ -234,6 +235,15 @@ def evidence_and_digests(
 def links(connection: Connection, memory_id: str) -> Sequence[Link]:
     """From it and to it. The caller has checked who may see it."""
     return [Link(*row) for row in LINKS.all(connection, id=memory_id)]
+
+
+def links_among(connection: Connection, ids: Collection[str], relation: Relation) -> Sequence[Link]:
+    """Those of that relation from one of `ids` to another of them. The caller has checked who may see them."""
+    statement = select(*memory_links.c).where(
+        memory_links.c.from_id.in_(_IDS), memory_links.c.to_id.in_(_IDS), memory_links.c.relation == relation
+    )
+    rows = connection.execute(statement, {"ids": orjson.dumps([*ids]).decode()})
+    return [Link(*row) for row in rows]
 
 
 def tombstones(

@@ -45,6 +45,7 @@ class MemoryStore(Store):
     last_turns = reads(reading.last_turns, snapshot=False)
     evidence = reads(reading.evidence, snapshot=False)
     links = reads(reading.links, snapshot=False)
+    links_among = reads(reading.links_among, snapshot=False)
     tombstones = reads(reading.tombstones, snapshot=False)
     forgotten = reads(reading.forgotten, snapshot=False)
     erasures = reads(reading.pending_erasures, snapshot=False)

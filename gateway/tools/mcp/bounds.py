@@ -23,6 +23,18 @@ LIST = 4_194_304
 """Bytes of a list, on all its pages, that are looked at: far more than the schemas that may be offered."""
 PAGES = 100
 """Pages of a list of tools that are asked for."""
+PROMPTS = 100
+"""Prompts of one server; those that it lists later are left out."""
+PROMPT_ARGUMENTS = 20
+"""Of one prompt."""
+PROMPT_MESSAGES = 100
+"""Of one prompt that is filled in."""
+PROMPT_TEXT = 32_768
+"""Characters of a prompt that is filled in: as many as one that a person saves may have."""
+PROMPT_WAIT = 30.0
+"""Seconds for an answer about prompts: a person waits for it."""
+NAME = 200
+"""Characters of the name of a prompt, or of what is filled in."""
 DESCRIPTION = 2000
 """Characters of a tool's description."""
 SCHEMA = 65_536

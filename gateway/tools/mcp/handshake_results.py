@@ -1,5 +1,5 @@
 """What a server says of itself when a session begins, as the SDK takes it. Used of it are the version of the
-protocol, and whether there are tools."""
+protocol, and whether there are tools and prompts."""
 
 from typing import Any, Final
 
@@ -29,10 +29,15 @@ def mended_handshake(result: dict[str, Any]) -> dict[str, Any]:
     given = result.get("capabilities")
     tools = given.get("tools") if isinstance(given, dict) else {}
     has_tools = tools is not None and tools is not False
+    prompts = given.get("prompts") if isinstance(given, dict) else None
+    has_prompts = prompts is not None and prompts is not False
     changes = isinstance(tools, dict) and tools.get("listChanged") is True
     server = result.get("serverInfo")
     named = server if isinstance(server, dict) else {}
     return mended | {
-        "capabilities": {"tools": {"listChanged": changes}} if has_tools else {},
+        "capabilities": {
+            **({"tools": {"listChanged": changes}} if has_tools else {}),
+            **({"prompts": {}} if has_prompts else {}),
+        },
         "serverInfo": {key: str(named.get(key) or "unknown")[: bounds.LINE] for key in ("name", "version")},
     }

@@ -1,7 +1,7 @@
 """A server that is kept connected: what it offers, and how it is doing."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from random import uniform
@@ -21,6 +21,7 @@ from gateway.tools.mcp.task_ending import put_to_end
 if TYPE_CHECKING:
     from gateway.tools.mcp.oauth_tokens import ServerTokens, SignInStore
     from gateway.tools.mcp.sdk_session import McpConnection
+    from gateway.tools.mcp.server_prompts import ServerPrompt
 
 PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before the next attempt to connect, give or take half of it; the last one stays."""
@@ -144,6 +145,19 @@ class Server:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._connected.wait(), within)
         return self._connected.is_set()
+
+    async def prompts(self) -> "list[ServerPrompt]":
+        """What prompts it offers, asked anew. Raises as `filled_prompt`."""
+        return await self._open_connection().list_prompts()
+
+    async def filled_prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of a prompt. Raises ToolError, as `McpConnection.filled_prompt`."""
+        return await self._open_connection().filled_prompt(name, arguments)
+
+    def _open_connection(self) -> "McpConnection":
+        if self._connection is None:
+            raise ServerUnreachable(f"it is not reachable now ({self.state.error or 'connecting'})")
+        return self._connection
 
     def end_session(self) -> None:
         """Has it connect anew: who was signed out, is not served on."""

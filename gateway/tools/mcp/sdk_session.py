@@ -4,7 +4,7 @@ program or address ──▶ transport: results mended ──▶ watched: the en
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, cast
 
@@ -41,6 +41,13 @@ from gateway.tools.mcp.http_transport import http_client
 from gateway.tools.mcp.oauth_tokens import NEEDS_SIGN_IN, BearerAuth, ServerTokens
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
 from gateway.tools.mcp.sdk_failures import has_broken_off, reason_of
+from gateway.tools.mcp.server_prompts import (
+    ServerPrompt,
+    draft_of,
+    mended_prompt,
+    mended_prompts,
+    prompt_of,
+)
 from gateway.tools.mcp.set_aside import SetAside
 from gateway.tools.mcp.sse_transport import sse_transport
 from gateway.tools.mcp.stdio_transport import stdio_transport
@@ -117,6 +124,7 @@ class McpConnection:
         self._is_open = False
         self._is_over = False
         self._list: ToolList | None = None
+        self._prompt_requests = 0
         self._check: asyncio.Task[None] | None = None
         self._aside = SetAside()
         self._client: Client
@@ -234,6 +242,49 @@ class McpConnection:
             progress.close()
         return await read_apart(size_of(result), lambda: output_of(result, self._name))
 
+    async def list_prompts(self) -> list[ServerPrompt]:
+        """What prompts the server offers, at most bounds.PROMPTS, in its own order. Raises as
+        `filled_prompt`."""
+        if self._client.server_capabilities.prompts is None:
+            return []
+        found: dict[str, ServerPrompt] = {}
+        cursor: str | None = None
+        seen: set[str | None] = set()
+        async with self._about_prompts():
+            for _ in range(bounds.PAGES):
+                page = await self._client.list_prompts(cursor=cursor)
+                found |= {each.name: prompt_of(each) for each in page.prompts if each.name not in found}
+                cursor = page.next_cursor
+                if cursor is None or cursor in seen or len(found) >= bounds.PROMPTS:
+                    break
+                seen.add(cursor)
+        return list(found.values())[: bounds.PROMPTS]
+
+    async def filled_prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of a prompt by the server's own name for it.
+
+        Raises:
+            ServerUnreachable: the session ended before the answer came, or it takes too long.
+            ToolError: the server refused, or its answer is none; without a full stop.
+        """
+        async with self._about_prompts():
+            return draft_of((await self._client.get_prompt(name, dict(arguments))).messages)
+
+    @asynccontextmanager
+    async def _about_prompts(self) -> AsyncGenerator[None]:
+        self._prompt_requests += 1
+        try:
+            async with asyncio.timeout(min(self._server.timeout, bounds.PROMPT_WAIT)):
+                yield
+        except TimeoutError:
+            raise ServerUnreachable("it does not answer") from None
+        except MCPError as error:
+            raise ToolError(self._words_of(error).removesuffix(".")) from None
+        except (ValidationError, RuntimeError):
+            raise ToolError("it answered with what is no prompt") from None
+        finally:
+            self._prompt_requests -= 1
+
     def lost(self, error: BaseException) -> ServerUnreachable:
         """Why the session is over, or never began."""
         ending = self._ending
@@ -245,8 +296,13 @@ class McpConnection:
         return (SessionForgotten if ending.forgotten else ServerUnreachable)(reason, details=self.detail)
 
     def _refused(self, error: MCPError) -> ToolOutput:
-        """What the model reads of an error. Raises SessionForgotten: the server did nothing, as it does not
-        know the session."""
+        """What the model reads of an error. Raises as `_words_of`."""
+        words = self._words_of(error)
+        return outside_output(f"The server refused the call: {words}", self._name, is_error=True)
+
+    def _words_of(self, error: MCPError) -> str:
+        """What an error says. Raises SessionForgotten: the server did nothing, as it does not know the
+        session."""
         refusal = Refusal.of(error.error.data)
         sent = credentials_of(self._server, self._ending.tokens)
         text = redacted(error.message, sent)[: bounds.LINE]  # everybody reads what a call answers
@@ -265,7 +321,7 @@ class McpConnection:
             text = f"{text}; {self.lost(error).message}"
         elif refusal.doubtful:
             self._start_check()
-        return outside_output(f"The server refused the call: {text}", self._name, is_error=True)
+        return text
 
     def _scrubbed(self, text: str) -> str:
         return scrubbed(text, self._server, self._ending.tokens)
@@ -359,10 +415,14 @@ class McpConnection:
 
     def _mended(self, result: dict[str, Any]) -> dict[str, Any]:
         """A result as the SDK takes it, without our secrets; also called in threads. In a session that is
-        open, only those of a list and of calls are looked at."""
+        open, only those of a list, of calls and of prompts are looked at."""
         result = without_secrets(result, secrets_of(self._server, self._ending.tokens))
         if not result.keys().isdisjoint(_OF_CALLS):
             return mended_result(result)
+        if self._prompt_requests and "prompts" in result:
+            return mended_prompts(result)
+        if self._prompt_requests and "messages" in result:
+            return mended_prompt(result)
         if is_handshake(result):
             return mended_handshake(result)
         if self._list is not None:

@@ -12,7 +12,8 @@ from gateway.tools.mcp import bounds
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
 from gateway.tools.mcp.wire_messages import is_within
 
-_PAGE: Final = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}  # must be there, since 2026
+PAGE: Final = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+"""What must be there in a page of any list, since 2026."""
 _SCHEMA_NAMES: Final = ("inputSchema", "input_schema", "parameters", "schema")
 _HEADER: Final = b'"x-mcp-header"'
 _NO_PARAMETERS: Final = (None, [], {}, "")
@@ -55,7 +56,7 @@ class ToolList:
                 continue
             self._found[tool.name] = tool
             told.append({"name": tool.name, "inputSchema": parameters})
-        mended = {**_PAGE, "tools": told}
+        mended = {**PAGE, "tools": told}
         cursor = page.get("nextCursor")
         if isinstance(cursor, str | int) and not isinstance(cursor, bool):
             mended["nextCursor"] = str(cursor)

@@ -12,6 +12,8 @@ import { useWords } from "../state";
 import { useStore } from "../store";
 import { changePrompt, readSavedPrompts, removePrompt, savePrompt, type SavedPrompt, usePersonas, usePrompts } from "./saved-prompts";
 import { words as table } from "./library-words";
+import { readServerPrompts } from "./server-prompts";
+import { ServerPrompts } from "./ServerPrompts";
 import "./library.css";
 
 type Kind = SavedPrompt["kind"];
@@ -24,6 +26,7 @@ export function SavedPromptsDialog({ onClose }: { readonly onClose: () => void }
   const personas = usePersonas();
   useEffect(() => {
     void readSavedPrompts(true);
+    void readServerPrompts(true);
     void readFolders().catch(() => undefined); // who writes where is told by what is known
   }, []);
   return (
@@ -32,6 +35,7 @@ export function SavedPromptsDialog({ onClose }: { readonly onClose: () => void }
         <>
           <p className="faint">{words.hint}</p>
           <Group kind="prompt" prompts={prompts} onEdit={(prompt) => edit({ kind: "prompt", prompt })} />
+          <ServerPrompts />
           <Group kind="persona" prompts={personas} onEdit={(prompt) => edit({ kind: "persona", prompt })} />
         </>
       )}

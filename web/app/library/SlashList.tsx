@@ -1,15 +1,16 @@
-// The saved prompts that fit what was typed behind a slash. The focus stays in the field: arrow keys choose, Enter and Tab
+// The prompts that fit what was typed behind a slash: those that are saved, and those of MCP servers. The focus stays in the field: arrow keys choose, Enter and Tab
 // take, Escape closes.
 
-import { type RefObject, useEffect, useId, useRef, useState } from "react";
+import { type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
 import { best } from "../sidebar/fuzzy";
 import { useWords } from "../state";
 import { useStore } from "../store";
-import { FillDialog } from "./FillDialog";
+import { type Asked, FillDialog } from "./FillDialog";
 import { library } from "./library";
-import { fieldsOf, readSavedPrompts, type SavedPrompt, savedPrompts, usePrompts } from "./saved-prompts";
+import { fieldsOf, filled, readSavedPrompts, type SavedPrompt, savedPrompts, usePrompts } from "./saved-prompts";
 import { words as table } from "./library-words";
+import { askedOf, readServerPrompts, type ServerPrompt, useServerPrompts } from "./server-prompts";
 import "./library.css";
 
 const MOST = 12; // that are shown
@@ -20,30 +21,57 @@ interface Props {
   readonly onWrite: (text: string) => void;
 }
 
+interface Choice {
+  readonly key: string;
+  readonly name: string;
+  readonly about: string;
+  /** What it is found by, beside its name. */
+  readonly words: string;
+  /** What it says, or what is asked for before. */
+  readonly asked: Asked | string;
+}
+
+const ofSaved = ({ id, name, title, text }: SavedPrompt): Choice => {
+  const fields = fieldsOf(text);
+  const asked = { name, fields: fields.map((each) => ({ name: each })), fill: (values: Readonly<Record<string, string>>) => filled(text, values) };
+  return { key: id, name, about: title ?? text, words: title ?? "", asked: fields.length > 0 ? asked : text };
+};
+
+const ofServer = (prompt: ServerPrompt): Choice => {
+  const { server, name, title, description } = prompt;
+  const about = [server, title ?? description].filter(Boolean).join(" · ");
+  return { key: `${server}/${name}`, name, about, words: `${server} ${title ?? ""}`, asked: askedOf(prompt) };
+};
+
 export function SlashList({ typed, box, onWrite }: Props) {
   const words = useWords(table);
-  const prompts = usePrompts();
+  const saved = usePrompts();
+  const { all: offered } = useServerPrompts();
+  const choices = useMemo(() => [...saved.map(ofSaved), ...offered.map(ofServer)], [saved, offered]);
   const isKnown = useStore(savedPrompts, ({ all }) => all !== null);
   const id = useId();
   const list = useRef<HTMLUListElement>(null);
   const [closedAt, setClosedAt] = useState<string | null>(null);
   const [pointed, point] = useState({ typed: "", at: 0 }); // with other words the first one is chosen again
-  const [asked, ask] = useState<SavedPrompt | null>(null);
-  useEffect(() => void readSavedPrompts(), []);
-  const fitting = best(prompts, typed, ({ name, title = "" }) => `${name} ${title}`).slice(0, MOST).map(({ choice }) => choice);
+  const [asked, ask] = useState<Asked | null>(null);
+  useEffect(() => {
+    void readSavedPrompts();
+    void readServerPrompts();
+  }, []);
+  const fitting = best(choices, typed, ({ name, words: more }) => `${name} ${more}`).slice(0, MOST).map(({ choice }) => choice);
   // Behind the prompts the way to all of them; alone only where nothing was typed yet.
   const count = fitting.length + 1;
   const isOpen = isKnown && asked === null && closedAt !== typed && (fitting.length > 0 || typed === "");
   const chosen = pointed.typed === typed ? Math.min(pointed.at, count - 1) : 0;
   const setAt = (at: number) => point({ typed, at });
   const take = (place: number) => {
-    const prompt = fitting[place];
+    const choice = fitting[place];
     box.current?.focus(); // to which a dialog gives the focus back
-    if (prompt === undefined) {
+    if (choice === undefined) {
       onWrite("");
       library.set({ isOpen: true });
-    } else if (fieldsOf(prompt.text).length > 0) ask(prompt);
-    else onWrite(prompt.text);
+    } else if (typeof choice.asked === "string") onWrite(choice.asked);
+    else ask(choice.asked);
   };
   const latest = useRef({ take, setAt });
   useEffect(() => {
@@ -78,7 +106,7 @@ export function SlashList({ typed, box, onWrite }: Props) {
   }, [chosen]);
   if (asked) {
     return (
-      <FillDialog prompt={asked} onClose={() => {
+      <FillDialog asked={asked} onClose={() => {
         ask(null);
         setClosedAt(typed);
       }} onDone={(text) => {
@@ -93,9 +121,9 @@ export function SlashList({ typed, box, onWrite }: Props) {
       <p className="unseen" role="status">{words.found(fitting.length)}</p>
       <ul ref={list} id={id} role="listbox" aria-label={words.list}>
         {fitting.map((each, place) => (
-          <li key={each.id} id={`${id}-${place}`} role="option" aria-selected={place === chosen}
+          <li key={each.key} id={`${id}-${place}`} role="option" aria-selected={place === chosen}
             onPointerMove={() => setAt(place)} onMouseDown={(event) => event.preventDefault()} onClick={() => take(place)}>
-            <b dir="auto">/{each.name}</b><span dir="auto">{each.title ?? each.text}</span>
+            <b dir="auto">/{each.name}</b><span dir="auto">{each.about}</span>
           </li>
         ))}
         <li id={`${id}-${fitting.length}`} role="option" aria-selected={chosen === fitting.length} className="manage"

@@ -11,7 +11,7 @@ export const words = table(
     fieldsHint: "Each {{word}} is a field that you fill in when you use it.", instructions: "Instructions", model: "Model", anyModel: "Any",
     forWhom: "For", forMe: "Only me", forFolder: (name: string) => `Members of ${name}`, forAll: "Everybody", ofAll: "everybody's",
     save: "Save", cancel: "Cancel", edit: (name: string) => `Edit ${name}`, delete: (name: string) => `Delete ${name}`, deleteNow: "Delete it?", keep: "Keep it",
-    fill: (name: string) => `Fill in ${name}`, insert: "Insert",
+    fill: (name: string) => `Fill in ${name}`, insert: "Insert", fetching: "Fetching…", ofServers: "From MCP servers",
   },
   {
     title: "保存的提示词", hint: "在消息框中输入 / 即可使用提示词；角色在开始会话时选择。",
@@ -21,7 +21,7 @@ export const words = table(
     fieldsHint: "每个 {{词}} 是使用时填写的一项。", instructions: "指示", model: "模型", anyModel: "任意",
     forWhom: "供谁使用", forMe: "仅自己", forFolder: (name: string) => `“${name}”的成员`, forAll: "所有人", ofAll: "所有人的",
     save: "保存", cancel: "取消", edit: (name: string) => `编辑“${name}”`, delete: (name: string) => `删除“${name}”`, deleteNow: "确定删除？", keep: "保留",
-    fill: (name: string) => `填写“${name}”`, insert: "插入",
+    fill: (name: string) => `填写“${name}”`, insert: "插入", fetching: "正在获取…", ofServers: "来自 MCP 服务器",
   },
   {
     title: "儲存的提示詞", hint: "在訊息欄中輸入 / 即可使用提示詞；角色在開始對話時選擇。",
@@ -31,6 +31,6 @@ export const words = table(
     fieldsHint: "每個 {{詞}} 是使用時填寫的一項。", instructions: "指示", model: "模型", anyModel: "任意",
     forWhom: "供誰使用", forMe: "僅自己", forFolder: (name: string) => `「${name}」的成員`, forAll: "所有人", ofAll: "所有人的",
     save: "儲存", cancel: "取消", edit: (name: string) => `編輯「${name}」`, delete: (name: string) => `刪除「${name}」`, deleteNow: "確定刪除？", keep: "保留",
-    fill: (name: string) => `填寫「${name}」`, insert: "插入",
+    fill: (name: string) => `填寫「${name}」`, insert: "插入", fetching: "正在取得…", ofServers: "來自 MCP 伺服器",
   },
 );

@@ -794,6 +794,18 @@ export interface FileReading {
   readonly why?: "empty" | "format" | "encoding" | "encrypted" | "too_large" | "too_many_pixels" | "too_many_pages" | "damaged";
 }
 
+/** A prompt, with what is filled in. */
+export interface FillMcpPromptBody {
+  readonly server: string;
+  readonly name: string;
+  readonly arguments?: Readonly<Record<string, string>>;
+}
+
+/** The text of a prompt: a draft of a message, for a person to send or not. The server wrote it. */
+export interface FilledMcpPrompt {
+  readonly text: string;
+}
+
 /** What the authorization server has added to the address where the person came back. */
 export interface FinishMcpSignInBody {
   readonly state: string;
@@ -1094,6 +1106,26 @@ export interface McpOAuthBody {
   readonly scopes?: readonly string[];
 }
 
+/** What is filled in when a prompt is used. */
+export interface McpPromptArgument {
+  readonly name: string;
+  readonly description?: string;
+  readonly required: boolean;
+}
+
+/** A prompt by its server's own name for it. */
+export interface McpPromptItem {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments: readonly McpPromptArgument[];
+}
+
+/** By server: those that offer prompts, and those that cannot be asked now. */
+export interface McpPromptList {
+  readonly servers: readonly McpServerPrompts[];
+}
+
 /** A server to add, or what becomes of one. Headers and `oauth` that are not named stay as they are, unless it moves to another address. */
 export interface McpServerBody {
   /** On the public web, or in GATEWAY_MCP_HOSTS. */
@@ -1111,6 +1143,14 @@ export interface McpServerBody {
 /** The MCP servers, by name. */
 export interface McpServerList {
   readonly servers: readonly McpServerRow[];
+}
+
+/** The prompts of one MCP server, in its own order. */
+export interface McpServerPrompts {
+  readonly server: string;
+  readonly prompts: readonly McpPromptItem[];
+  /** Why they are not known now. */
+  readonly error?: string;
 }
 
 /** An MCP server, of the settings or added. */

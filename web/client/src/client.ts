@@ -513,6 +513,16 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/mcp/servers");
   }
 
+  /** Prompts that the servers offer; they are asked for them now. */
+  mcpPrompts(): Promise<api.McpPromptList> {
+    return this.connection.ask("GET", "/api/mcp/prompts");
+  }
+
+  /** The text of one, for a draft. */
+  fillMcpPrompt(body: api.FillMcpPromptBody): Promise<api.FilledMcpPrompt> {
+    return this.connection.ask("POST", "/api/mcp/prompts", { body });
+  }
+
   /** The address at which this browser signs the gateway in to a server; it comes back to the page. */
   beginMcpSignIn(name: string): Promise<api.BegunMcpSignIn> {
     return this.connection.ask("POST", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`, { body: { redirect_uri: "page" } });
