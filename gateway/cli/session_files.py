@@ -86,7 +86,7 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A file that `gateway export` wrote, or an export of ChatGPT, Claude, LibreChat or Open WebUI."
+            help="A file that `gateway export` wrote, or a file of ChatGPT, Claude, LibreChat or Open WebUI."
         ),
     ],
     *,

@@ -206,7 +206,8 @@ OPEN_WEBUI: dict[str, Any] = {
                     "role": "assistant",
                     "model": "qwen3",
                     "content": '<details type="reasoning" done="true" duration="2">\n'
-                    "<summary>Thought</summary>\n&gt; Hm.\n</details>\nThey are. <details>\n<summary>More</summary>\nTall.\n</details>",
+                    "<summary>Thought</summary>\n&gt; Hm.\n</details>\n"
+                    "They are. <details>\n<summary>More</summary>\nTall.\n</details>",
                     "timestamp": 1_740_000_005,
                 },
                 "w4": {"id": "w4", "parentId": "w3", "role": "user", "content": "Thanks"},

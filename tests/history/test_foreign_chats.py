@@ -148,7 +148,7 @@ def test_of_librechat_the_branch_is_read_that_was_written_last() -> None:
 
 
 def test_of_open_webui_the_branch_is_read_that_was_seen_last() -> None:
-    """With the texts of its files, without what the model thought. Without an id it has the same one each time."""
+    """With the texts of its files, without what the model thought. Without an id it gets one of its own."""
     chat = one(OPEN_WEBUI)
     unnamed = [one({"chat": OPEN_WEBUI["chat"]}) for _ in range(2)]
 
