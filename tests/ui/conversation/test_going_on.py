@@ -70,7 +70,7 @@ def test_another_chat_goes_on_from_an_answer_and_this_one_stays(page: Page) -> N
     answered(page, "one")
     answered(page, "two", 2)
     before = place_of(page)
-    page.get_by_role("button", name="Continue in a new chat").first.click()
+    page.get_by_role("button", name="Continue in another chat").first.click()
 
     expect(page.locator(".head .title")).to_have_text("/say one (copy)")
     expect(page.locator(".prose")).to_have_text(["one"])

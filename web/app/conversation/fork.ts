@@ -26,6 +26,7 @@ export async function fork(session: string, turn: string, { title, isOwn }: Ways
     ...(isOwn && details?.project_id !== undefined ? { project_id: details.project_id } : {}),
     ...(isOwn && details?.instructions !== undefined ? { instructions: details.instructions } : {}),
   });
+  chats.showShared(false); // it is the reader's own, and seen in their list
   await chats.refresh();
   go({ session: id });
 }
