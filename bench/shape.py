@@ -32,7 +32,7 @@ BUDGETS: Mapping[str, int] = {
     "encryption": 160,
     "events": 610,
     "files": 220,
-    "history": 4230,
+    "history": 4410,
     "http": 1800,
     "lifespan": 660,
     "memory": 7130,

@@ -1,4 +1,4 @@
-"""Chats from the exports of ChatGPT and Claude."""
+"""Chats from the exports of other products."""
 
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
@@ -40,7 +40,8 @@ class ForeignChatsQuery(Query):
 )
 async def import_chats(request: ApiRequest) -> Response:
     """Makes sessions of the chats in a file that ChatGPT or Claude exported (the zip file, or the
-    `conversations.json` in it), with their titles and dates. Answers a line of JSON for each as it is done:
+    `conversations.json` in it), or LibreChat or Open WebUI (JSON), with their titles and dates.
+    Answers a line of JSON for each as it is done:
     `number`, `state` (new, there, imported, refused), `title`, `created_at`, `messages`, `left_out`,
     `session_id`, `reason`; and a last one of kind `end`. What is there already is left as it is."""
     query = await request.read_query(ForeignChatsQuery)

@@ -85,20 +85,22 @@ def export(
 def import_(
     file: Annotated[
         Path,
-        typer.Argument(help="A file that `gateway export` wrote, or that ChatGPT or Claude sent you (.zip)."),
+        typer.Argument(
+            help="A file that `gateway export` wrote, or a file of ChatGPT, Claude, LibreChat or Open WebUI."
+        ),
     ],
     *,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Of ChatGPT or Claude: list the chats, import nothing.")
+        bool, typer.Option("--preview", help="Of another product: list the chats, import nothing.")
     ] = False,
     only: Annotated[
-        str | None, typer.Option(help="Of ChatGPT or Claude: chats by their numbers, such as 1-40,55.")
+        str | None, typer.Option(help="Of another product: chats by their numbers, such as 1-40,55.")
     ] = None,
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
     """Import a session from an exported file, or all sessions in it. A damaged file is refused as a
-    whole; of an export of ChatGPT or Claude all chats that can be read are imported, each once."""
+    whole; of an export of another product all chats that can be read are imported, each once."""
     from gateway.cli.terminal import to_stderr
     from gateway.client import GatewayClient
 
@@ -108,7 +110,7 @@ def import_(
         if _is_foreign(first):
             raise typer.Exit(_import_chats(client, chain([first], chunks), preview=preview, only=only))
         if preview or only is not None:
-            raise typer.BadParameter("--preview and --only are for exports of ChatGPT and Claude.")
+            raise typer.BadParameter("--preview and --only are for exports of other products.")
         if not first.startswith(OF_ALL):
             print(client.import_session(chain([first], chunks))["id"])
             return

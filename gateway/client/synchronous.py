@@ -124,7 +124,7 @@ class GatewayClient(Verbs[Json]):
     def import_chats(
         self, chunks: Iterable[bytes], *, preview: bool = False, only: str | None = None
     ) -> Generator[Json]:
-        """Sends an export of ChatGPT or Claude, in pieces; yields what becomes of each chat, and last how
+        """Sends an export of another product, in pieces; yields what becomes of each chat, and last how
         many. `only`: of these, by their numbers in the file."""
         headers = {"content-type": "application/octet-stream", "accept": "application/x-ndjson"}
         query = given({"preview": "true" if preview else None, "only": only})

@@ -37,7 +37,7 @@ async def test_a_file_is_looked_at_and_what_is_chosen_becomes_sessions(client: C
 
     assert [each.get("state") for each in looked] == ["new", "refused", "new", None]
     assert (looked[0]["title"], looked[0]["messages"]) == (CHATGPT["title"], 7)
-    assert looked[1]["reason"] == "It is no chat of ChatGPT or Claude."
+    assert looked[1]["reason"] == "It is no chat of ChatGPT, Claude, LibreChat or Open WebUI."
     assert looked[-1] == {"kind": "end", "new": 2, "refused": 1}
     assert listed == []
     assert [(each.get("number"), each.get("state")) for each in first] == [(3, "imported"), (None, None)]

@@ -195,8 +195,8 @@ def test_an_export_of_another_product_is_looked_at_and_imported_once(
     assert first.out.endswith("\tReeds\n")
     assert (again.code, again.out) == (1, "")
     assert (
-        again.err
-        == "Chat 2 of the file: It is no chat of ChatGPT or Claude.\n1 were there already, 1 refused\n"
+        again.err == "Chat 2 of the file: It is no chat of ChatGPT, Claude, LibreChat or Open WebUI.\n"
+        "1 were there already, 1 refused\n"
     )
     assert refused.code == 1
     assert "cut off" in refused.err

@@ -1,4 +1,4 @@
-"""Exports of ChatGPT and Claude, in the forms that they have had."""
+"""Exports of other products, in the forms that they have had."""
 
 import io
 import json
@@ -119,6 +119,102 @@ CLAUDE: dict[str, Any] = {
         },
         {"uuid": "m3", "text": "Thanks", "sender": "human", "attachments": [], "files": []},
     ],
+}
+
+
+LIBRECHAT: dict[str, Any] = {
+    "conversationId": "0f2c6c9e-3333-4d5e-8f70-abcdef012345",
+    "endpoint": "anthropic",
+    "title": "Reeds",
+    "exportAt": "10:00:00 GMT+0100",
+    "branches": True,
+    "recursive": True,
+    "options": {"endpoint": "anthropic", "model": "claude-sonnet-4"},
+    "messagesTree": [
+        {
+            "messageId": "m1",
+            "parentMessageId": "00000000-0000-0000-0000-000000000000",
+            "isCreatedByUser": True,
+            "sender": "User",
+            "text": "What are reeds?",
+            "createdAt": "2025-03-01T10:00:00.123Z",
+            "files": [{"filename": "reeds.pdf", "type": "application/pdf"}],
+            "children": [
+                {
+                    "messageId": "m2",
+                    "isCreatedByUser": False,
+                    "sender": "Claude",
+                    "text": "An answer that was made anew.",
+                    "createdAt": "2025-03-01T10:00:05Z",
+                    "children": [],
+                },
+                {
+                    "messageId": "m3",
+                    "isCreatedByUser": False,
+                    "sender": "Claude",
+                    "text": "",
+                    "content": [
+                        {"type": "think", "think": "Hm."},
+                        {"type": "text", "text": {"value": "Tall grasses"}},
+                        {"type": "tool_call", "tool_call": {"name": "search", "output": "page"}},
+                        {"type": "image_file", "image_file": {"filepath": "/images/1.png"}},
+                        {"type": "text", "text": "of wet places."},
+                    ],
+                    "createdAt": "2025-03-01T10:00:09Z",
+                    "children": [],
+                },
+            ],
+        }
+    ],
+}
+OPEN_WEBUI: dict[str, Any] = {
+    "id": "5d1a0c3e-4444-4d5e-8f70-abcdef012345",
+    "user_id": "x",
+    "title": "Reeds",
+    "created_at": 1_740_000_000,
+    "updated_at": 1_740_000_900,
+    "archived": False,
+    "pinned": True,
+    "meta": {"tags": ["plants"]},
+    "chat": {
+        "title": "Reeds",
+        "models": ["qwen3"],
+        "history": {
+            "currentId": "w4",
+            "messages": {
+                "w1": {
+                    "id": "w1",
+                    "parentId": None,
+                    "childrenIds": ["w2", "w3"],
+                    "role": "user",
+                    "content": "See the file",
+                    "timestamp": 1_740_000_001,
+                    "files": [
+                        {
+                            "type": "file",
+                            "name": "reeds.txt",
+                            "file": {"data": {"content": "Reeds are grasses."}},
+                        },
+                        {"type": "image", "url": "data:image/png;base64,AAAA"},
+                        {"type": "collection", "name": "Plants"},
+                    ],
+                },
+                "w2": {"id": "w2", "parentId": "w1", "role": "assistant", "content": "An answer before."},
+                "w3": {
+                    "id": "w3",
+                    "parentId": "w1",
+                    "role": "assistant",
+                    "model": "qwen3",
+                    "content": '<details type="reasoning" done="true" duration="2">\n'
+                    "<summary>Thought</summary>\n&gt; Hm.\n</details>\n"
+                    "They are. <details>\n<summary>More</summary>\nTall.\n</details>",
+                    "timestamp": 1_740_000_005,
+                },
+                "w4": {"id": "w4", "parentId": "w3", "role": "user", "content": "Thanks"},
+            },
+        },
+        "messages": [],
+    },
 }
 
 

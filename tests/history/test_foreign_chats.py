@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gateway.errors import BadImport
 from gateway.history.foreign_chats.chat_file import chats_in, parts_of
 from gateway.history.foreign_chats.foreign_chat import ForeignChat, UnreadableChat
-from tests.history.foreign_exports import CHATGPT, CLAUDE, IMAGE, node, tree, zipped
+from tests.history.foreign_exports import CHATGPT, CLAUDE, IMAGE, LIBRECHAT, OPEN_WEBUI, node, tree, zipped
 
 
 def read(file: bytes) -> list[ForeignChat | UnreadableChat]:
@@ -78,6 +78,91 @@ def test_of_claude_messages_that_name_what_they_follow_the_last_branch_is_read()
     assert [text for _, text in said(one(chosen))] == ["one", "left"]
 
 
+def test_of_chatgpt_marks_of_sources_become_the_links_that_were_shown_there() -> None:
+    """Those that name no link go, in the form of 2023 too; a message of no weight was not shown."""
+    mark, other = "\ue200cite\ue202turn0search1\ue201", "\ue200cite\ue202turn0news2\ue201"
+    sources = [
+        {"matched_text": mark, "alt": "([Herons](https://example.com/))"},
+        {"matched_text": " ", "alt": "x"},
+    ]
+    chat = one(
+        tree(
+            node("u", "root", "user", ["Which birds wade?"]),
+            node("h", "u", "user", ["What the product adds."], weight=0.0),
+            node(
+                "a", "h", "assistant", [f"Herons.{mark}{other} Egrets.【11†source】"],
+                weight=1.0, metadata={"content_references": sources},
+            ),
+        )
+    )  # fmt: skip
+
+    assert said(chat) == [
+        ("user", "Which birds wade?"),
+        ("assistant", "Herons.([Herons](https://example.com/)) Egrets."),
+    ]
+
+
+def test_of_claude_what_stands_for_calls_in_the_text_is_no_part_of_an_answer() -> None:
+    """The text has thoughts, too, where the parts are named; in exports of 2024 it has documents in tags."""
+    instead = "```\nThis block is not supported on your current device yet.\n```"
+    made = (
+        '<antArtifact identifier="x" type="application/vnd.ant.code" language="python" title="List">\nx = 1\n'
+    )
+    answers = [
+        {"text": f"Let me see.\n{instead}", "content": [{"type": "tool_use", "name": "search", "input": {}}]},
+        {"text": f"<antThinking>Hm.</antThinking>Here:\n{instead}\n{made}</antArtifact>\nEnd."},
+        {"text": "", "content": [
+            {"type": "tool_use", "name": "create_file", "input": {"path": "/home/a.md", "file_text": "# A"}},
+        ]},
+    ]  # fmt: skip
+    asked = {
+        "uuid": "q",
+        "sender": "human",
+        "text": "Make a list",
+        "files": [],
+        "files_v2": [{"file_name": "a.pdf"}],
+    }
+    rest = [{"uuid": f"a{at}", "sender": "assistant", **each} for at, each in enumerate(answers)]
+
+    assert said(one({**CLAUDE, "chat_messages": [asked, *rest]})) == [
+        ("user", "[File: a.pdf]\nMake a list"),
+        ("assistant", "Here:\n\n**List**\n\n```python\nx = 1\n```\nEnd."),
+        ("assistant", "**a.md**\n\n```\n# A\n```"),
+    ]
+
+
+def test_of_librechat_the_branch_is_read_that_was_written_last() -> None:
+    """As a tree and as a list; without thoughts and calls, with files by their names."""
+    tree_of = one(LIBRECHAT)
+    (question,) = LIBRECHAT["messagesTree"]
+    flat = [{**each, "children": None, "parentMessageId": "m1"} for each in question["children"]]
+    as_list = one({**LIBRECHAT, "messagesTree": None, "messages": [{**question, "children": None}, *flat]})
+
+    assert said(tree_of) == said(as_list)
+    assert said(tree_of) == [
+        ("user", "[File: reeds.pdf]\nWhat are reeds?"),
+        ("assistant", "Tall grasses\n\n[Image]\n\nof wet places."),
+    ]
+    assert (tree_of.source, tree_of.title, tree_of.left_out) == ("librechat", "Reeds", 2)
+    assert (tree_of.created_at, tree_of.updated_at) == (1_740_823_200_123, 1_740_823_209_000)
+
+
+def test_of_open_webui_the_branch_is_read_that_was_seen_last() -> None:
+    """With the texts of its files, without what the model thought. Without an id it gets one of its own."""
+    chat = one(OPEN_WEBUI)
+    unnamed = [one({"chat": OPEN_WEBUI["chat"]}) for _ in range(2)]
+
+    assert said(chat) == [
+        ("user", "[File: Plants]\n[Image]\nSee the file"),
+        ("assistant", "They are. <details>\n<summary>More</summary>\nTall.\n</details>"),
+        ("user", "Thanks"),
+    ]
+    assert [each.name for each in chat.messages[0].files] == ["reeds.txt"]
+    assert (chat.source, chat.created_at, chat.left_out) == ("open-webui", 1_740_000_000_000, 2)
+    assert unnamed[0].id == unnamed[1].id
+    assert unnamed[0].messages == chat.messages
+
+
 def test_a_tree_that_goes_in_circles_or_has_no_current_node_is_read_all_the_same() -> None:
     circle = tree(node("a", "root", "user", ["one"], 1.0), node("b", "a", "assistant", ["two"], 2.0))
     circle["mapping"]["a"]["parent"] = "b"
@@ -113,7 +198,7 @@ def test_a_damaged_chat_keeps_no_other_out() -> None:
         "It is damaged, and cannot be read.",
         "half \ufffd",
         "There are no messages in it.",
-        "It is no chat of ChatGPT or Claude.",
+        "It is no chat of ChatGPT, Claude, LibreChat or Open WebUI.",
         CHATGPT["title"],
         "The file breaks off here.",
     ]
@@ -196,7 +281,14 @@ def test_the_objects_of_a_list_are_found_wherever_it_is_cut_into_pieces(
 def test_any_bytes_end_in_chats_and_reasons(value: object, at: int, noise: bytes) -> None:
     """Whatever is in the file: nothing but chats, reasons and a refusal comes of it, and every text of a chat
     can be stored."""
-    text = json.dumps([value, {"mapping": {"a": {"message": value}}, "id": "x"}, {"chat_messages": [value]}])
+    others = [
+        {"conversationId": "x", "messages": [value], "messagesTree": value},
+        {"conversationId": "y", "messagesTree": [{"messageId": value, "text": "a", "children": [value]}]},
+        {"chat": {"history": {"messages": {"a": value}, "currentId": "a"}, "messages": [value]}},
+    ]
+    text = json.dumps(
+        [value, {"mapping": {"a": {"message": value}}, "id": "x"}, {"chat_messages": [value]}, *others]
+    )
     file = bytearray(text.encode())
     file[at : at + len(noise)] = noise
     try:

@@ -153,6 +153,13 @@ def test_what_is_shared_is_found_says_whose_it_is_and_is_only_read(browser: Brow
             bob.keyboard.press("Escape")
             bob.get_by_role("searchbox").fill("heron")
             expect(bob.locator(".chat-row", has_text="ada · Apollo")).to_be_visible()
+            bob.get_by_role("searchbox").fill("")
+            shared = bob.url
+            bob.get_by_role("button", name="Continue in another chat").click()
+            expect(bob.locator(".head .title")).to_have_text("/say a heron (copy)")
+            expect(bob.locator('.chat-row [aria-current="page"]')).to_contain_text("(copy)")
+            expect(bob.locator(".whose")).to_have_count(0)
+            bob.goto(shared)
 
             ada.locator(".whose").click()
             sharing.get_by_role("combobox", name="Role of bob").select_option("editor")

@@ -37,7 +37,7 @@ export function CopyButton({ text, label }: Props) {
 }
 
 // A page that came over plain HTTP has no clipboard of its own: there a selection is copied.
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const field = document.createElement("textarea");
   field.value = text;

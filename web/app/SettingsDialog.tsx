@@ -29,7 +29,7 @@ export function SettingsDialog() {
 
 function Choices() {
   const words = useWords(table);
-  const { theme, language, detail, model } = useSettings((value) => value);
+  const { theme, language, detail, enterSends, model } = useSettings((value) => value);
   const models = useModels();
   const session = useApp(({ place }) => place.session);
   const chosen = useModel(session);
@@ -59,6 +59,15 @@ function Choices() {
           <label key={each} className="explained">
             <input type="radio" name="detail" checked={detail === each} onChange={() => settings.set({ detail: each })} />
             <span>{words.details[each]} <small>{words.detailHints[each]}</small></span>
+          </label>
+        ))}
+      </fieldset>
+      <fieldset className="choices">
+        <legend>{words.enterKey}</legend>
+        {[true, false].map((each) => (
+          <label key={String(each)}>
+            <input type="radio" name="enter" checked={enterSends === each} onChange={() => settings.set({ enterSends: each })} />
+            {each ? words.enterSends : words.enterIsNewLine}
           </label>
         ))}
       </fieldset>

@@ -2,6 +2,8 @@
 
 import type { KeyboardEvent as ReactKeyboardEvent } from "react";
 
+import { settings } from "./settings";
+
 // Such keys reach no field, form, dialog or shortcut of the page, whichever they are. Called once.
 export function keepInputMethodsApart(): void {
   addEventListener("keydown", (event) => {
@@ -19,5 +21,5 @@ export const enterIsNewLine = (): boolean => matchMedia("(pointer: coarse)").mat
 // Whether a key sends what is written.
 export function sends(event: ReactKeyboardEvent): boolean {
   if (event.key !== "Enter" || event.shiftKey) return false;
-  return event.ctrlKey || event.metaKey || !enterIsNewLine();
+  return event.ctrlKey || event.metaKey || (settings.get().enterSends && !enterIsNewLine());
 }

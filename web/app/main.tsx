@@ -7,11 +7,13 @@ import { readCaller } from "./caller";
 import { readHealth } from "./health";
 import { followModels, readModels } from "./known-models";
 import { writeStored, readStored } from "./browser-storage";
+import { write } from "./conversation/drafts";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
 import { keepInputMethodsApart } from "./input-methods";
 import { keepNotifying } from "./notifications";
+import { askedIn } from "./page-address";
 import { keepPageOffline } from "./offline-page";
 import { followOnScreenKeyboard } from "./on-screen-keyboard";
 import { previewing } from "./preview/previewed";
@@ -34,7 +36,12 @@ addEventListener("vite:preloadError", (event) => {
 keepSettings();
 keepInputMethodsApart();
 followOnScreenKeyboard();
-followAddress();
+const { asked, rest } = askedIn(location.search);
+if (asked !== "") { // it is written and not sent: anybody can make such a link
+  history.replaceState(null, "", location.pathname + rest + location.hash);
+  write(null, asked);
+}
+followAddress(asked !== "");
 followPlace();
 void readHealth();
 void readCaller();

@@ -22,6 +22,7 @@ export interface Place {
 
 export const NEW_CHAT: Place = { session: null, turn: null, page: null };
 
+const MOST_ASKED = 20_000; // characters
 const ID = /^[\w-]{1,64}$/;
 
 export function placeOf(hash: string): Place {
@@ -30,6 +31,14 @@ export function placeOf(hash: string): Place {
   if (parts.has("l")) return { ...NEW_CHAT, page: "link" };
   const page = [...PAGES, ...QUIET_PAGES].find((each) => each === parts.get("p")) ?? null;
   return { session, turn: session === null ? null : idOf(parts.get("t")), page };
+}
+
+// The message that an address brings along, `?q=…`, and what is left of the address without it.
+export function askedIn(search: string): { readonly asked: string; readonly rest: string } {
+  const parts = new URLSearchParams(search);
+  const asked = parts.get("q")?.slice(0, MOST_ASKED).trim() ?? "";
+  parts.delete("q");
+  return { asked, rest: parts.size > 0 ? `?${parts.toString()}` : "" };
 }
 
 // What stands behind the path of the address; empty for a new chat.

@@ -23,6 +23,8 @@ export interface Settings {
   readonly detail: Detail;
   /** What developers need is shown: the inspector, webhooks, cron expressions. null: as the server has it. */
   readonly developer: boolean | null;
+  /** Enter sends a message; else Ctrl+Enter does, and Enter starts a new line. */
+  readonly enterSends: boolean;
   /** What is done while the reader is elsewhere is told by the browser. */
   readonly notify: boolean;
   /** Of new chats; null: the server's. */
@@ -32,7 +34,7 @@ export interface Settings {
 }
 
 const STORED_AS = "gateway.settings";
-const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", developer: null, notify: false, model: null, traceAddress: "" };
+const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", developer: null, enterSends: true, notify: false, model: null, traceAddress: "" };
 
 export const settings = createStore<Settings>(read());
 
@@ -78,6 +80,7 @@ function read(): Settings {
     inspector: typeof stored.inspector === "boolean" ? stored.inspector : DEFAULTS.inspector,
     detail: DETAILS.find((each) => each === stored.detail) ?? DEFAULTS.detail,
     developer: typeof stored.developer === "boolean" ? stored.developer : DEFAULTS.developer,
+    enterSends: stored.enterSends !== false,
     notify: stored.notify === true,
     model: typeof stored.model === "string" ? stored.model : DEFAULTS.model,
     traceAddress: typeof stored.traceAddress === "string" && isTraceAddress(stored.traceAddress) ? stored.traceAddress : DEFAULTS.traceAddress,

@@ -141,11 +141,12 @@ export function go(place: Partial<Place>, { replace = false } = {}): void {
   arrive(next);
 }
 
-// Follows the address from now on. Without a session in it, the last one that was open is shown.
-export function followAddress(): void {
+// Follows the address from now on. Without a session in it, the last one that was open is shown, unless a new chat is
+// asked for.
+export function followAddress(isNew: boolean): void {
   const here = placeOf(location.hash);
   const last = readStored(REMEMBERED);
-  if (here.session === null && here.page === null && last !== null) go(placeOf(`s=${last}`), { replace: true });
+  if (here.session === null && here.page === null && last !== null && !isNew) go(placeOf(`s=${last}`), { replace: true });
   else arrive(here);
   addEventListener("popstate", () => arrive(placeOf(location.hash)));
 }

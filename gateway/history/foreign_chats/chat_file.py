@@ -16,7 +16,7 @@ from typing import IO, Any, BinaryIO
 import orjson
 
 from gateway.errors import BadImport
-from gateway.history.foreign_chats import chatgpt, claude
+from gateway.history.foreign_chats import chatgpt, claude, librechat, open_webui
 from gateway.history.foreign_chats.fields import fields
 from gateway.history.foreign_chats.foreign_chat import ForeignChat, UnreadableChat
 
@@ -47,7 +47,10 @@ def chats_in(file: BinaryIO) -> Iterator[Found]:
     elif begins.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"[", b"{"}:
         yield from _chats(lambda: file.read(CHUNK))
     else:
-        raise BadImport("It is neither a zip file nor JSON: choose the file that ChatGPT or Claude sent you.")
+        raise BadImport(
+            "It is neither a zip file nor JSON: choose the file that ChatGPT or Claude sent you,"
+            " or that LibreChat or Open WebUI exported."
+        )
 
 
 def _in_zip(file: BinaryIO) -> Iterator[Found]:
@@ -117,13 +120,16 @@ def _chats(read: Callable[[], bytes]) -> Iterator[Found]:
 
 
 def _chat_of(value: object) -> ForeignChat:
-    """A chat of either product, told by the fields it has. Raises UnreadableChat."""
+    """A chat of one of the products, told by the fields it has. Raises UnreadableChat."""
     chat: Mapping[str, Any] = fields(value)
     if isinstance(chat.get("mapping"), Mapping):
         return chatgpt.chat_of(chat)
     if isinstance(chat.get("chat_messages"), list):
         return claude.chat_of(chat)
-    raise UnreadableChat("It is no chat of ChatGPT or Claude.")
+    for form in (librechat, open_webui):
+        if form.is_one(chat):
+            return form.chat_of(chat)
+    raise UnreadableChat("It is no chat of ChatGPT, Claude, LibreChat or Open WebUI.")
 
 
 def _loaded(part: bytes) -> object:

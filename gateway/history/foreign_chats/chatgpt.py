@@ -3,7 +3,10 @@ its reader saw last.
 
     {"title", "create_time", "update_time", "conversation_id", "current_node",
      "mapping": {ID: {"parent", "children", "message": {"author": {"role", "name"}, "create_time",
-       "recipient", "content": {"content_type", "parts" | "text" | "result" …}, "metadata": {…}}}}}
+       "recipient", "weight", "content": {"content_type", "parts" | "text" | "result" …},
+       "metadata": {"content_references": [{"matched_text", "alt"}], "attachments": [{"name"}] …}}}}}
+
+A message of no weight is none that its reader saw, nor is a hidden one.
 
 The form is nowhere documented; it is what exports of 2023 to 2026 have.
 """
@@ -13,16 +16,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.history.foreign_chats.fields import fenced, fields, id_of, items, seconds, text, title
+from gateway.history.foreign_chats.fields import branch, fenced, fields, id_of, items, seconds, text, title
 from gateway.history.foreign_chats.foreign_chat import (
-    MAX_MESSAGES,
     ForeignChat,
     ForeignMessage,
     UnreadableChat,
+    chat_from,
 )
 
-_CITED = re.compile("\ue200.*?\ue201", re.DOTALL)
-"""Marks of sources, in letters for private use."""
+_CITED = re.compile("\ue200[^\ue200\ue201]*\ue201|【[^】]{0,40}†[^】]{0,200}】")
+"""Marks of sources, in letters for private use, or as they were before."""
 _UNSEEN = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
 """What no reader saw as part of the chat."""
 _SHOWN_CALLS = frozenset({"all", "", "python"})
@@ -34,41 +37,27 @@ def chat_of(value: Mapping[str, Any]) -> ForeignChat:
     chat_id = id_of(value.get("conversation_id")) or id_of(value.get("id"))
     if chat_id is None:
         raise UnreadableChat("It has no id.")
-    messages: list[ForeignMessage] = []
-    left_out = 0
-    for message in _branch(value):
-        read, missing = _message(message)
-        left_out += missing
-        if read is not None:
-            messages.append(read)
-    if not messages:
-        raise UnreadableChat("There are no messages in it.")
-    times = [each.at for each in messages if each.at is not None]
-    return ForeignChat(
+    return chat_from(
         "chatgpt",
         chat_id,
-        title(value.get("title")),
-        seconds(value.get("create_time")) or min(times, default=None),
-        seconds(value.get("update_time")) or max(times, default=None),
-        tuple(messages[-MAX_MESSAGES:]),
-        left_out,
+        title=title(value.get("title")),
+        created_at=seconds(value.get("create_time")),
+        updated_at=seconds(value.get("update_time")),
+        messages=map(_message, _branch(value)),
     )
 
 
 def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the root to the current node, or where that is not there to the newest leaf."""
     mapping = fields(value.get("mapping"))
-    at: object = value.get("current_node")
+    at: object = text(value.get("current_node"))
     if at not in mapping:
         at = _newest_leaf(mapping)
-    found: list[Mapping[str, Any]] = []
-    seen: set[object] = set()
-    while isinstance(at, str) and at in mapping and at not in seen:
-        seen.add(at)
-        node = fields(mapping[at])
-        found.append(fields(node.get("message")))
-        at = node.get("parent")
-    return found[::-1]
+    nodes = {key: fields(node) for key, node in mapping.items()}
+    return branch(
+        at,
+        lambda key: (fields(nodes[key].get("message")), nodes[key].get("parent")) if key in nodes else None,
+    )
 
 
 def _newest_leaf(mapping: Mapping[str, Any]) -> str | None:
@@ -87,7 +76,7 @@ def _message(message: Mapping[str, Any]) -> tuple[ForeignMessage | None, int]:
     kind = text(content.get("content_type"))
     if role not in {"user", "assistant", "tool"} or kind in _UNSEEN:
         return None, 0
-    if metadata.get("is_visually_hidden_from_conversation") is True:
+    if metadata.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0:
         return None, 0
     recipient = text(message.get("recipient"))
     if role == "assistant" and recipient not in _SHOWN_CALLS:
@@ -100,11 +89,20 @@ def _message(message: Mapping[str, Any]) -> tuple[ForeignMessage | None, int]:
         names = [text(fields(each).get("name")) for each in items(metadata.get("attachments"))]
         words = "\n".join([*(f"[File: {name}]" for name in names if name), words])
         left_out += len([name for name in names if name])
-    words = _CITED.sub("", words).strip()
+    words = _with_sources(words, metadata).strip()
     if not words:
         return None, left_out
     at = seconds(message.get("create_time"))
     return ForeignMessage("user" if role == "user" else "assistant", words, at), left_out
+
+
+def _with_sources(words: str, metadata: Mapping[str, Any]) -> str:
+    """With the links that a reader saw in the place of the marks; without those that name none."""
+    links = {
+        text(named.get("matched_text")): text(named.get("alt"))
+        for named in map(fields, items(metadata.get("content_references")))
+    }
+    return _CITED.sub(lambda mark: links.get(mark[0], ""), words)
 
 
 def _content(kind: str, content: Mapping[str, Any]) -> tuple[str, int]:

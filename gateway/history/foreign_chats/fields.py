@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -56,6 +56,38 @@ def moment(value: object) -> int | None:
     except ValueError:
         return None
     return _within(int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000))
+
+
+def branch(
+    leaf: object, message: Callable[[str], tuple[Mapping[str, Any], object] | None]
+) -> list[Mapping[str, Any]]:
+    """The messages from the first one to this leaf. `message` gives one by its id, with the id of the
+    one that it follows; None: there is none of that id. What goes in a circle ends."""
+    found: list[Mapping[str, Any]] = []
+    seen: set[str] = set()
+    at = leaf
+    while isinstance(at, str) and at not in seen and (here := message(at)) is not None:
+        seen.add(at)
+        found.append(here[0])
+        at = here[1]
+    return found[::-1]
+
+
+def enclosed(
+    said: str, begins: re.Pattern[str], ends: str, shown: Callable[[re.Match[str], str], str]
+) -> str:
+    """The text with what is `shown` in the place of each part between a beginning and its end."""
+    pieces, at = list[str](), 0
+    while (begun := begins.search(said, at)) and (end := said.find(ends, begun.end())) >= 0:
+        pieces += [said[at : begun.start()], shown(begun, said[begun.end() : end])]
+        at = end + len(ends)
+    return "".join([*pieces, said[at:]])
+
+
+def nothing(begun: re.Match[str], content: str) -> str:
+    """What is shown in the place of something that nobody is to see."""
+    del begun, content
+    return ""
 
 
 def fenced(content: str, language: str = "") -> str:

@@ -1,12 +1,15 @@
 """What is taken of a chat in an export of another product."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Source = Literal["chatgpt", "claude"]
+Source = Literal["chatgpt", "claude", "librechat", "open-webui"]
 
 MAX_MESSAGES = 20_000
 """Of one chat: of a longer one the newest."""
+MAX_FILES = 20
+"""Of one message."""
 
 
 class UnreadableChat(Exception):
@@ -43,3 +46,35 @@ class ForeignChat:
     updated_at: int | None
     messages: tuple[ForeignMessage, ...]
     left_out: int = 0
+
+
+def chat_from(
+    source: Source,
+    chat_id: str,
+    *,
+    title: str | None,
+    created_at: int | None,
+    updated_at: int | None,
+    messages: Iterable[tuple[ForeignMessage | None, int]],
+) -> ForeignChat:
+    """The chat of these messages, each with how many of its parts the export only names; None: nothing is
+    in one. Times that the export does not say are those of its messages. Raises UnreadableChat: there are
+    none."""
+    read: list[ForeignMessage] = []
+    left_out = 0
+    for message, missing in messages:
+        left_out += missing
+        if message is not None:
+            read.append(message)
+    if not read:
+        raise UnreadableChat("There are no messages in it.")
+    times = [each.at for each in read if each.at is not None]
+    return ForeignChat(
+        source,
+        chat_id,
+        title,
+        created_at or min(times, default=None),
+        updated_at or max(times, default=None),
+        tuple(read[-MAX_MESSAGES:]),
+        left_out,
+    )

@@ -206,7 +206,9 @@ def test_an_export_of_another_product_is_chosen_from_and_imported(
         assert findings(page) == []
         page.get_by_role("button", name="Import 2 chats").click()
         expect(page.get_by_text("2 chats were imported.")).to_be_visible()
-        expect(page.locator(".import-reasons")).to_contain_text("no chat of ChatGPT or Claude")
+        expect(page.locator(".import-reasons")).to_contain_text(
+            "no chat of ChatGPT, Claude, LibreChat or Open WebUI"
+        )
         assert findings(page) == []
         page.get_by_role("button", name="Close").last.click()
         reader.open_list()

@@ -1,7 +1,7 @@
 // An answer: everything of a turn that came after its question, in the order in which it happened.
 
 import { answer, type Attempt, calls, type Part, type Turn } from "@chat-gateway/client";
-import { RefreshCw } from "lucide-react";
+import { GitFork, RefreshCw } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
 
 import { modelNow } from "../caller";
@@ -13,6 +13,8 @@ import { CallView, SkillLine, WarningNote } from "./CallView";
 import { CompressionCard } from "./CompressionCard";
 import { CopyButton } from "../CopyButton";
 import { Feedback } from "./Feedback";
+import { fork } from "./fork";
+import { send, useMessages } from "./outbox";
 import { useSpeech } from "./speech";
 import { LeftOut, MOST } from "./LeftOut";
 import { Markdown } from "./markdown/Markdown";
@@ -22,7 +24,7 @@ import { OutcomeLine } from "./OutcomeLine";
 import { usePrinting } from "./printing";
 import { RetrievalView } from "./RetrievalView";
 import { ScheduleLine } from "./ScheduleLine";
-import { useMayWrite } from "../sidebar/shared-chats";
+import { may, useChat, useMayWrite } from "../sidebar/shared-chats";
 import { passages, withoutThinking } from "./thinking";
 import { UnknownView } from "./UnknownView";
 import { Variants } from "./Variants";
@@ -65,10 +67,12 @@ export function AnswerView({ session, turn }: Props) {
       {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{running === "" ? waitOf(turn, speech) : speech.fill(words.running, { names: running })}</p>}
       {turn.error && <Failure session={session} turn={turn} />}
       {outcome && <OutcomeLine turn={turn} outcome={outcome} />}
+      {mayWrite && isCut(turn) && <GoOn session={session} turn={turn} />}
       {isOver && (
         <div className="actions">
           {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => withoutThinking(answer(turn))} label={words.copyAnswer} />}
           {mayWrite && turn.start !== undefined && turn.error?.retryable !== true && <Regenerate session={session} turn={turn} />}
+          {turn.start !== undefined && <Fork session={session} turn={turn} onTrouble={setTrouble} />}
           <Variants session={session} turn={turn} below="answer" onTrouble={setTrouble} />
           <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
           {mayWrite && <Feedback session={session} turn={turn} />}
@@ -219,6 +223,32 @@ function Regenerate({ session, turn }: Props) {
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
     </>
   );
+}
+
+const CUT = new Set<string>(["cancelled", "limit_reached", "interrupted"]);
+
+// Something was said, and not to its end.
+function isCut({ outcome, error, parts }: Turn): boolean {
+  return outcome !== undefined && error?.retryable !== true && (CUT.has(outcome.status) || outcome.stop_reason === "max_tokens") && parts.some(({ kind }) => kind === "text");
+}
+
+// Asks for the rest of the last answer.
+function GoOn({ session, turn }: Props) {
+  const { words } = useSpeech();
+  const isLast = useApp(({ conversation }) => conversation.path.at(-1) === turn.id);
+  const isFree = useOpenTurnId() === undefined;
+  const hasNext = useMessages().some((message) => message.session === session);
+  if (!isLast || !isFree || hasNext) return null;
+  return <button type="button" className="small go-on" onClick={() => send(session, words.goOnMessage, [])}>{words.goOn}</button>;
+}
+
+function Fork({ session, turn, onTrouble }: Props & { readonly onTrouble: (error: unknown) => void }) {
+  const { words } = useSpeech();
+  const isReplay = useApp(({ replay }) => replay !== null);
+  const chat = useChat(session);
+  if (isReplay || chat === null || chat.temporary === true) return null;
+  const act = () => fork(session, turn.id, { title: words.forked(chat.title ?? ""), isOwn: may(chat, "own") });
+  return <ActionButton className="icon" label={words.fork} title={words.fork} onTrouble={onTrouble} act={act}><GitFork aria-hidden /></ActionButton>;
 }
 
 function Failure({ session, turn }: Props) {

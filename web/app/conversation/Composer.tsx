@@ -5,11 +5,14 @@ import { type ClipboardEvent, type KeyboardEvent, useEffect, useLayoutEffect, us
 
 import { client, go } from "../state";
 import { enterIsNewLine, sends } from "../input-methods";
-import { attach, isLong, isReady, MAX_FILES, note as say, offerAsFile, take, useDraft, write } from "./drafts";
+import { attach, draftOf, isLong, isReady, isVeryLong, MAX_FILES, note as say, offerAsFile, pasteAsFile, take, useDraft, write } from "./drafts";
 import { useSpeech } from "./speech";
+import { editLastQuestion } from "./question-edits";
 import { useOpenTurnId } from "./running";
 import { send } from "./outbox";
 import { Slash } from "../library/Slash";
+import { useSettings } from "../settings";
+import { isMac } from "../sidebar/commands";
 import { DraftFiles } from "./DraftFiles";
 import { DraftOffers } from "./DraftOffers";
 import { droppedFiles, pastedFiles } from "./dropped-files";
@@ -33,6 +36,7 @@ interface Props {
 export function Composer({ session, onSent }: Props) {
   const { words, fill } = useSpeech();
   const draft = useDraft(session);
+  const enterSends = useSettings((value) => value.enterSends);
   const running = useOpenTurnId();
   const openTurn = session === null ? undefined : running;
   const box = useRef<HTMLTextAreaElement>(null);
@@ -64,9 +68,10 @@ export function Composer({ session, onSent }: Props) {
   useEscape(openTurn !== undefined, box, () => void stop());
 
   const press = (event: KeyboardEvent) => {
+    if (event.key === "ArrowUp" && !event.shiftKey && draftOf(session).text === "" && editLastQuestion(session)) event.preventDefault();
     if (!sends(event)) return;
     event.preventDefault();
-    submit(event.ctrlKey || event.metaKey ? "interrupt" : "queue");
+    submit(enterSends && (event.ctrlKey || event.metaKey) ? "interrupt" : "queue");
   };
   const paste = (event: ClipboardEvent<HTMLTextAreaElement>) => {
     const { clipboardData: pasted } = event;
@@ -75,7 +80,11 @@ export function Composer({ session, onSent }: Props) {
     if (files.length > 0) {
       event.preventDefault();
       attach(session, files);
-    } else if (isLong(text)) offerAsFile(session, text, event.currentTarget.selectionStart);
+      return;
+    }
+    const at = event.currentTarget.selectionStart;
+    if (isVeryLong(text) && pasteAsFile(session, text, at, words.pastedName)) event.preventDefault();
+    else if (isLong(text)) offerAsFile(session, text, at);
   };
 
   useLayoutEffect(() => {
@@ -121,7 +130,7 @@ export function Composer({ session, onSent }: Props) {
             disabled={draft.isWaiting}><ArrowUp aria-hidden /></button>
         )}
       </form>
-      <p className="hint">{words.keys}</p>
+      <p className="hint">{enterSends ? words.keys : isMac() ? words.keysWithCmd : words.keysWithCtrl}</p>
     </>
   );
 }

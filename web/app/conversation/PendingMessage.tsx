@@ -31,6 +31,7 @@ export function PendingMessage({ message }: { readonly message: Message }) {
         {state === "sent" && (
           <>
             <span>{words.queued}</span>{" "}
+            <ActionButton act={() => takeBack(id)} onTrouble={ignore}>{words.edit}</ActionButton>{" "}
             <ActionButton act={() => withdraw(id)} onTrouble={ignore}>{words.withdraw}</ActionButton>{" "}
             <ActionButton act={makeWay} onTrouble={ignore}>{words.sendNow}</ActionButton>
           </>
@@ -39,14 +40,14 @@ export function PendingMessage({ message }: { readonly message: Message }) {
           <>
             <span>{error instanceof Refused ? inARow(reason, words.triedAgain) : words.unsent}</span>{" "}
             <button type="button" className="small" onClick={() => sendAgain(id)}>{words.again}</button>{" "}
-            <button type="button" className="small" onClick={() => takeBack(id)}>{words.edit}</button>
+            <button type="button" className="small" onClick={() => void takeBack(id)}>{words.edit}</button>
           </>
         )}
         {state === "refused" && (
           <>
             <span>{words.notSent} {reason}</span>{" "}
             {mayHelp(error) && !lost && <button type="button" className="small" onClick={() => sendAgain(id)}>{words.again}</button>}
-            <button type="button" className="small" onClick={() => takeBack(id)}>{words.edit}</button>
+            <button type="button" className="small" onClick={() => void takeBack(id)}>{words.edit}</button>
           </>
         )}
       </div>

@@ -8,6 +8,8 @@ import { Virtualizer, type VirtualizerHandle } from "virtua";
 
 import { loadOlder } from "../live";
 import { app, useApp } from "../state";
+import { useMayWrite } from "../sidebar/shared-chats";
+import { QuoteButton } from "./QuoteButton";
 import { useSpeech } from "./speech";
 import { usePrinting } from "./printing";
 import { TurnView } from "./TurnView";
@@ -31,6 +33,7 @@ interface Props {
 
 export function TurnList({ session, children, sent }: Props) {
   const { words } = useSpeech();
+  const mayWrite = useMayWrite(session);
   const path = useApp(({ conversation }) => conversation.path);
   const hasOlder = useApp(({ conversation }) => conversation.first > 1);
   const isFirstWhole = useApp(({ conversation }) => conversation.turns.get(conversation.path[0] ?? "")?.isWhole ?? true);
@@ -129,6 +132,7 @@ export function TurnList({ session, children, sent }: Props) {
           {children}
         </div>
       </div>
+      {mayWrite && <QuoteButton session={session} within={scroller} />}
       {isAway && (
         <button type="button" className="newest" title={words.toNewest} onClick={toEnd}>
           <ArrowDown aria-hidden /> {words.newest}

@@ -114,7 +114,7 @@ describe("how a turn ended", () => {
   });
 
   it("is not told of what did not run here", () => {
-    expect(outcome(draw(["turn_start", { input: "a", model: "m", trace_id: "x", seeded: true }], done()))).toBe("Imported from elsewhere");
+    expect(outcome(draw(["turn_start", { input: "a", model: "m", trace_id: "x", seeded: true }], done()))).toBe("From another chat or app");
   });
 });
 

@@ -44,6 +44,8 @@ const EMPTY: Draft = { text: "", uploads: [], isWaiting: false, note: "", pasted
 const NOTHING: StoredDraft = { text: "", files: [] };
 const LONG_TEXT = 20_000; // characters
 const MANY_LINES = 500;
+const VERY_LONG_TEXT = 200_000; // characters, beyond which a browser's field answers each key late
+const VERY_MANY_LINES = 4_000;
 const STORING_MS = 400; // of a text that takes time to store, at most so often
 
 // `null`, the new chat, is kept under the empty name.
@@ -87,11 +89,24 @@ function uploadsOf(files: readonly AttachedFile[]): Upload[] {
 
 // --- a long text ---------------------------------------------------------------------------------------------------
 
-export function isLong(text: string): boolean {
-  if (text.length > LONG_TEXT) return true;
+export const isLong = (text: string): boolean => isBeyond(text, LONG_TEXT, MANY_LINES);
+
+// Too long to be written on in a field.
+export const isVeryLong = (text: string): boolean => isBeyond(text, VERY_LONG_TEXT, VERY_MANY_LINES);
+
+function isBeyond(text: string, characters: number, most: number): boolean {
+  if (text.length > characters) return true;
   let lines = 1;
-  for (let at = text.indexOf("\n"); at >= 0 && lines <= MANY_LINES; at = text.indexOf("\n", at + 1)) lines += 1;
-  return lines > MANY_LINES;
+  for (let at = text.indexOf("\n"); at >= 0 && lines <= most; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines > most;
+}
+
+// A text that was pasted becomes a file at once. Whether there was room for it.
+export function pasteAsFile(chat: string | null, pasted: string, at: number, name: string): boolean {
+  const text = pasted.replace(/\r\n?/g, "\n");
+  const [upload] = attach(chat, [new File([text], name, { type: "text/plain" })]);
+  if (upload !== undefined) change(chat, { pasted: { text, at, upload } });
+  return upload !== undefined;
 }
 
 // A long text stands in the draft, or comes to stand there: it is offered as a file.
@@ -119,6 +134,22 @@ export function keepPasted(chat: string | null): void {
     change(chat, { text: text.slice(0, pasted.at) + pasted.text + text.slice(pasted.at) });
   }
   change(chat, { pasted: null });
+}
+
+// Puts words of the conversation into the message, to be answered.
+export function quote(chat: string | null, words: string): void {
+  const { text } = draftOf(chat);
+  const quoted = words.trim().split("\n").map((line) => `> ${line}`.trimEnd()).join("\n");
+  write(chat, `${text.trim() === "" ? "" : `${text.trimEnd()}\n\n`}${quoted}\n\n`);
+}
+
+// Attaches a file that the gateway has. Whether there was room for it.
+export function attachKept(chat: string | null, file: AttachedFile): boolean {
+  const { uploads } = draftOf(chat);
+  if (uploads.some(({ artifact }) => artifact?.ref === file.ref)) return true;
+  const hasRoom = uploads.length < MAX_FILES;
+  change(chat, hasRoom ? { uploads: [...uploads, ...uploadsOf([file])], note: "" } : { note: "tooManyFiles" });
+  return hasRoom;
 }
 
 // Brings a message back that was not sent; what is written by now stands below it. `lost`: the trouble of one of its files.

@@ -57,9 +57,10 @@ export function sendAgain(id: string): void {
 }
 
 // Back to where it was written.
-export function takeBack(id: string): void {
+export async function takeBack(id: string): Promise<void> {
   const message = find(id);
   if (!message) return;
+  if (message.state === "sent" && message.session && message.turn) await client.cancel(message.session, message.turn);
   const lost = lostFile(message);
   drop(id);
   bringBack(message.session, message.text, message.files, lost && { ref: lost.ref, error: message.error });

@@ -1,4 +1,4 @@
-// The chats in a file of ChatGPT or Claude: which of them are imported, how far that is, and what came of it.
+// The chats in a file of another product: which of them are imported, how far that is, and what came of it.
 
 import { useEffect, useId, useRef, useState } from "react";
 

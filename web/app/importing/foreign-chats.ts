@@ -1,4 +1,4 @@
-// Chats of ChatGPT and Claude: what is in a file, and what becomes of each of them.
+// Chats of other products: what is in a file, and what becomes of each of them.
 
 import { Refused } from "@chat-gateway/client";
 

@@ -1,4 +1,4 @@
-// The words of an import of chats from ChatGPT and Claude.
+// The words of an import of chats from other products.
 
 import { table } from "../language";
 

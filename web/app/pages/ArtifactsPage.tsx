@@ -1,17 +1,18 @@
 // The reader's files: what they are, what is in them, and how much room they take.
 
 import type { api } from "@chat-gateway/client";
-import { Braces, Code2, Download, Eye, EyeOff, File as FileIcon, FileText, Image, ScrollText, Sheet, Trash2 } from "lucide-react";
+import { Braces, Code2, Download, Eye, EyeOff, File as FileIcon, FileText, Image, MessageSquarePlus, ScrollText, Sheet, Trash2 } from "lucide-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { isPicture, LARGEST_PREVIEW, markGone } from "../conversation/artifact-files";
+import { attachKept } from "../conversation/drafts";
 import { enlarge } from "../conversation/enlarged";
 import { Picture } from "../conversation/Picture";
 import { words as pictureTable } from "../conversation/picture-words";
 import { hashOf, NEW_CHAT } from "../page-address";
 import { PreviewButton } from "../preview/PreviewButton";
 import { useLanguage } from "../settings";
-import { client, useWords } from "../state";
+import { client, go, useWords } from "../state";
 import { canShow, Preview } from "./artifacts/Preview";
 import { saveFile } from "../downloads";
 import { localeOf, sizeText, useTime } from "./locale-formats";
@@ -140,6 +141,10 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
           </button>
         )}
         <PreviewButton file={artifact} name={name} />
+        <button type="button" className="small" aria-label={label(words.ask)} onClick={() => {
+          attachKept(null, { ref, name, mime: artifact.mime, size });
+          go({});
+        }}><MessageSquarePlus aria-hidden="true" />{words.ask}</button>
         <button type="button" className="small" aria-label={label(common.download)} onClick={() => void attempt(async () => {
           const file = await client.artifact(ref);
           saveFile(file, artifact.name ?? file.name);

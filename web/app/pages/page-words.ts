@@ -55,7 +55,7 @@ export const words = table(
       linesShown: (last: string, total: string) => `Lines to ${last} of ${total}`, bytesShown: (last: string, total: string) => `Bytes to ${last} of ${total}`,
       rowsShown: (shown: string, total: string) => `${shown} of ${total} rows`, firstPart: (size: string) => `of the first ${size}`, rowNumber: "Row",
       noPicture: "This image cannot be shown.", noViewer: "Your browser cannot show a PDF here. Download it to read it.", notTable: "This is not a table.", part: "Part", whole: "(everything)",
-      key: "Name", value: "Value", inChat: "its chat", deleted: (name: string) => `Deleted: ${name}`, tooLarge: "Too large to show here. Download it instead.",
+      key: "Name", value: "Value", ask: "Ask about it", inChat: "its chat", deleted: (name: string) => `Deleted: ${name}`, tooLarge: "Too large to show here. Download it instead.",
       actionOf: (action: string, name: string) => `${action}: ${name}`,
     },
     prompts: {
@@ -121,7 +121,7 @@ export const words = table(
       linesShown: (last: string, total: string) => `已显示到第 ${last} 行，共 ${total} 行`, bytesShown: (last: string, total: string) => `已显示到第 ${last} 字节，共 ${total} 字节`,
       rowsShown: (shown: string, total: string) => `${shown} / ${total} 行`, firstPart: (size: string) => `（前 ${size} 的内容）`, rowNumber: "行",
       noPicture: "这张图片无法显示。", noViewer: "你的浏览器不能在这里显示 PDF，请下载阅读。", notTable: "这不是表格。",
-      part: "部分", whole: "（全部）", key: "名称", value: "值", inChat: "所在会话", deleted: (name: string) => `已删除：${name}`, tooLarge: "文件太大，无法在此显示，请下载查看。",
+      part: "部分", whole: "（全部）", key: "名称", value: "值", ask: "就此提问", inChat: "所在会话", deleted: (name: string) => `已删除：${name}`, tooLarge: "文件太大，无法在此显示，请下载查看。",
       actionOf: (action: string, name: string) => `${action}：${name}`,
     },
     prompts: {
@@ -187,7 +187,7 @@ export const words = table(
       linesShown: (last: string, total: string) => `已顯示到第 ${last} 行，共 ${total} 行`, bytesShown: (last: string, total: string) => `已顯示到第 ${last} 位元組，共 ${total} 位元組`,
       rowsShown: (shown: string, total: string) => `${shown} / ${total} 列`, firstPart: (size: string) => `（前 ${size} 的內容）`, rowNumber: "列",
       noPicture: "這張圖片無法顯示。", noViewer: "你的瀏覽器不能在這裡顯示 PDF，請下載閱讀。", notTable: "這不是表格。",
-      part: "部分", whole: "（全部）", key: "名稱", value: "值", inChat: "所在對話", deleted: (name: string) => `已刪除：${name}`, tooLarge: "檔案太大，無法在此顯示，請下載檢視。",
+      part: "部分", whole: "（全部）", key: "名稱", value: "值", ask: "就此提問", inChat: "所在對話", deleted: (name: string) => `已刪除：${name}`, tooLarge: "檔案太大，無法在此顯示，請下載檢視。",
       actionOf: (action: string, name: string) => `${action}：${name}`,
     },
     prompts: {

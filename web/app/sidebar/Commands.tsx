@@ -1,17 +1,23 @@
 // The keys of the page, the list of them, and the command palette. It is always there, and shows nothing by itself.
 
-import { openTurn } from "@chat-gateway/client";
+import { answer, openTurn, type Turn } from "@chat-gateway/client";
 import { useEffect } from "react";
 import { flushSync } from "react-dom";
 
 import { caller } from "../caller";
+import { lastCode } from "../conversation/last-code";
+import { withoutThinking } from "../conversation/thinking";
+import { copyText } from "../CopyButton";
+import { beginWith } from "../folders/beginning";
+import { words as frame } from "../frame-words";
 import { show, toggle } from "../regions";
-import { isDeveloperNow, useLanguage } from "../settings";
-import { app, go, useApp, useWords } from "../state";
+import { isDeveloperNow, languageNow, useLanguage } from "../settings";
+import { announce, app, go, useApp, useWords } from "../state";
 import { useStore } from "../store";
 import { chats } from "./chats";
 import { commandOf, type Command, commands, commandsOf, isMac } from "./commands";
 import { Shortcuts } from "./Shortcuts";
+import { showNotice } from "./notice";
 import { Palette } from "./Palette";
 import { printWhole } from "./actions";
 import { useChat } from "./shared-chats";
@@ -58,6 +64,14 @@ const DOES: Readonly<Record<Command, () => void>> = {
   palette: () => commands.set({ open: commands.get().open === "palette" ? null : "palette" }),
   thisList: () => commands.set({ open: "keys" }),
   newChat: () => go({}),
+  temporaryChat: () => {
+    go({});
+    beginWith({ isTemporary: true });
+    DOES.focusMessage();
+  },
+  copyAnswer: () => copyLast(({ parts }) => parts.some(({ kind }) => kind === "text"), (turn) => withoutThinking(answer(turn))),
+  copyCode: () => copyLast((turn) => lastCode(answer(turn)) !== null, (turn) => lastCode(answer(turn)) ?? ""),
+  settings: () => app.set({ settingsOpen: true }),
   print: () => {
     if (app.get().conversation.path.length > 0 && app.get().place.page === null) printWhole();
     else print();
@@ -72,6 +86,18 @@ const DOES: Readonly<Record<Command, () => void>> = {
   previousChat: () => step(-1),
   nextChat: () => step(1),
 };
+
+// Of the newest answer that has some.
+function copyLast(has: (turn: Turn) => boolean, text: (turn: Turn) => string): void {
+  const { path, turns } = app.get().conversation;
+  const turn = path.map((id) => turns.get(id)).findLast((each) => each !== undefined && has(each));
+  if (turn === undefined) return;
+  const { copied } = frame[languageNow()];
+  void copyText(text(turn)).then(() => {
+    showNotice({ text: copied });
+    announce(copied);
+  });
+}
 
 export function run(command: Command): void {
   DOES[command]();

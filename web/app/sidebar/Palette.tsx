@@ -10,7 +10,7 @@ import { pagesOf, QUIET_PAGES } from "../page-address";
 import { useQuietPages } from "../QuietPages";
 import { show } from "../regions";
 import { settings, THEMES, useIsDeveloper } from "../settings";
-import { app, go, useWords } from "../state";
+import { go, useWords } from "../state";
 import { useStore } from "../store";
 import { words as frame } from "../frame-words";
 import { chats } from "./chats";
@@ -109,7 +109,6 @@ function useChoices(): readonly Choice[] {
     return [
       ...names.map((name) => ({ id: name, name: words[name], kind: words.command, chord: chordText(KEYS[name], mac), act: () => run(name) })),
       ...[...pagesOf(isDeveloper), ...QUIET_PAGES.filter((page) => quiet.includes(page))].map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
-      { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
       { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
         show("sidebar");
         void chats.showArchived(true);

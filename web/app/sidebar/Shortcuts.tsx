@@ -1,7 +1,7 @@
 // The list of the keys.
 
 import { Dialog } from "../Dialog";
-import { useIsDeveloper } from "../settings";
+import { useIsDeveloper, useSettings } from "../settings";
 import { useWords } from "../state";
 import { useStore } from "../store";
 import { allowSingleKeys, chordText, commands, commandsOf, isMac, KEYS } from "./commands";
@@ -11,11 +11,12 @@ export function Shortcuts() {
   const words = useWords(table);
   const mac = isMac();
   const singleKeys = useStore(commands, (state) => state.singleKeys);
+  const enterSends = useSettings((value) => value.enterSends);
   const everywhere = commandsOf(useIsDeveloper()).map((name) => [chordText(KEYS[name], mac), words[name]] as const);
   const parts = [
     [words.keysEverywhere, everywhere],
     [words.keysChats, [["↑ ↓", words.moveInList], ["Enter", words.openChat], ["F2", words.rename], [mac ? "⌦" : "Del", words.delete]]],
-    [words.keysConversation, [["Enter", words.sendMessage], ["Shift+Enter", words.newLine], ["Esc", words.stopAnswer]]],
+    [words.keysConversation, [...(enterSends ? [["Enter", words.sendMessage], ["Shift+Enter", words.newLine]] as const : [[mac ? "⌘Enter" : "Ctrl+Enter", words.sendMessage], ["Enter", words.newLine]] as const), ["↑", words.editLast], ["Esc", words.stopAnswer]]],
   ] as const;
   return (
     <Dialog title={words.keysTitle} className="keys" onClose={() => commands.set({ open: null })}>

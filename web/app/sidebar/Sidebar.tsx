@@ -254,7 +254,7 @@ function Foot() {
         }}
       />
       {foreign && <Suspense><ImportDialog file={foreign} onClose={() => setForeign(null)} /></Suspense>}
-      <button type="button" onClick={() => commands.set({ open: "keys" })}><Keyboard aria-hidden="true" />{words.keys}</button>
+      <button type="button" className="of-keys" onClick={() => commands.set({ open: "keys" })}><Keyboard aria-hidden="true" />{words.keys}</button>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Link, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Link, Mail, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
 } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 
@@ -10,7 +10,7 @@ import { Dialog } from "../Dialog";
 import { saveFile } from "../downloads";
 import { words as filing } from "../folders/folder-words";
 import { inWords } from "../pages/problems";
-import { app, client, go, useWords } from "../state";
+import { app, client, go, useApp, useWords } from "../state";
 import { useLanguage } from "../settings";
 import { chats, type Chat } from "./chats";
 import { History } from "./History";
@@ -63,6 +63,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     saveFile(new File([await response.blob()], `${fileName(title)}.${suffix}`));
     return words.exported;
   });
+  const open = useApp(({ place }) => place.page === null ? place.session : null);
   const isOwn = may(chat, "own");
   const isManaged = may(chat, "manage");
   const actions: Action[] = [
@@ -70,6 +71,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     ...(isOwn ? [chat.pinned
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
       : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
+    ...(chat.head > 0 && chat.id !== open ? [{ label: words.markUnread, icon: <Mail />, act: () => chats.see(chat.id, 0) }] : []),
     ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
     ...(isOwn && hasOthers ? [{ label: sharing.link, icon: <Link />, act: () => ask("link") }] : []),
     ...(isOwn ? [

@@ -20,6 +20,9 @@ export function allowSingleKeys(singleKeys: boolean): void {
 export const KEYS = {
   palette: { key: "k", mod: true },
   newChat: { key: "o", mod: true, shift: true },
+  temporaryChat: { key: "x", mod: true, shift: true },
+  copyAnswer: { key: "c", mod: true, shift: true },
+  copyCode: { key: "l", mod: true, shift: true },
   print: { key: "p", mod: true },
   toggleSidebar: { key: "s", mod: true, shift: true },
   toggleInspector: { key: "e", mod: true, shift: true },
@@ -27,6 +30,7 @@ export const KEYS = {
   previousChat: { key: "ArrowUp", alt: true },
   nextChat: { key: "ArrowDown", alt: true },
   focusSearch: { key: "/", isSingle: true },
+  settings: { key: ",", mod: true },
   thisList: { key: "?", isSingle: true },
 } as const satisfies Readonly<Record<string, Chord>>;
 
