@@ -34,7 +34,7 @@ function KeyForm({ wasWrong, signIn, keepsKeys }: Props) {
           submit();
         }}
       >
-        <p role={wasWrong ? "alert" : undefined}>{wasWrong ? words.keyWrong : signIn === null ? words.keyHint : words.keyInstead}</p>
+        <p role={wasWrong ? "alert" : undefined} className={wasWrong ? "trouble" : "faint"}>{wasWrong ? words.keyWrong : signIn === null ? words.keyHint : words.keyInstead}</p>
         <input
           type="password" autoComplete="current-password" aria-label={words.keyLabel} required
           value={key} onChange={(event) => setKey(event.target.value)}

@@ -238,7 +238,7 @@ def links(connection: Connection, memory_id: str) -> Sequence[Link]:
 
 
 def links_among(connection: Connection, ids: Collection[str], relation: Relation) -> Sequence[Link]:
-    """Links of that relation from one of `ids` to another; the caller has checked who may see these memories."""
+    """Links of that relation from one of `ids` to another. The caller has checked who may see these."""
     statement = select(*memory_links.c).where(
         memory_links.c.from_id.in_(_IDS), memory_links.c.to_id.in_(_IDS), memory_links.c.relation == relation
     )

@@ -183,13 +183,15 @@ interface ThinkingProps {
   readonly took?: number | undefined;
 }
 
+const NO_TIME_MS = 50; // what would be 0.0 s
+
 // One line: what is thought just now, and then how long it took. The rest is there for who opens it.
 function Thinking({ text, isRunning, took }: ThinkingProps) {
   const speech = useSpeech();
   const { words, fill } = speech;
   const isAll = useSettings(({ detail }) => detail === "all");
   const [isOpen, setOpen] = useState(isAll);
-  const says = isRunning ? words.thinking : took === undefined ? words.thought : fill(words.thoughtFor, { time: speech.seconds(took) });
+  const says = isRunning ? words.thinking : took === undefined || took < NO_TIME_MS ? words.thought : fill(words.thoughtFor, { time: speech.seconds(took) });
   return (
     <details className={isRunning ? "step thinking running" : "step thinking"} open={isAll} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary><b>{says}</b>{isRunning && !isOpen && <span className="thought" dir="auto" aria-hidden><i>{lastLine(text)}</i></span>}</summary>

@@ -40,14 +40,14 @@ export function AuditEntries() {
           <tbody>
             {entries.map((each) => (
               <tr key={each.number}>
-                <td>{time(each.at)}</td><td dir="auto">{each.actor ?? words.nobody}</td><td><code>{each.action}</code></td>
+                <td className="time">{time(each.at)}</td><td dir="auto">{each.actor ?? words.nobody}</td><td><code>{each.action}</code></td>
                 <td dir="auto">{each.subject_id ?? "–"}</td><td>{each.result}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {next !== undefined && <button type="button" className="small" onClick={() => void read(actor.trim(), next)}>{words.more}</button>}
+      {next !== undefined && <button type="button" className="small more" onClick={() => void read(actor.trim(), next)}>{words.more}</button>}
     </>
   );
 }

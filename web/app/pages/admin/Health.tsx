@@ -64,10 +64,11 @@ function Facts({ server }: { readonly server: api.ServerReply }) {
     [words.facts.started, time(server.started_at)],
     [words.facts.python, server.python],
   ];
+  const [before, command, after] = words.doctor.split("`");
   return (
     <>
-      <dl className="facts">{facts.map(([name, value]) => <div key={name}><dt className="faint">{name}</dt><dd dir="auto">{value}</dd></div>)}</dl>
-      <p className="faint"><small>{words.doctor}</small></p>
+      <dl className="facts server-facts">{facts.map(([name, value]) => <div key={name}><dt className="faint">{name}</dt><dd dir="auto">{value}</dd></div>)}</dl>
+      <p className="faint"><small>{before}<code>{command}</code>{after}</small></p>
     </>
   );
 }

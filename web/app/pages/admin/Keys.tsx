@@ -38,7 +38,7 @@ export function Keys() {
       <p className="faint">{words.keysHint}</p>
       <div className="page-bar">
         <button type="button" className="small" aria-expanded={isAdding} onClick={() => setAdding(!isAdding)}><Plus aria-hidden="true" />{words.newKey}</button>
-        <label><input type="checkbox" checked={ended} onChange={({ target }) => setEnded(target.checked)} /> {words.showRevoked}</label>
+        <label className="check"><input type="checkbox" checked={ended} onChange={({ target }) => setEnded(target.checked)} /> {words.showRevoked}</label>
       </div>
       <StatusLine status={status} />
       {made !== null && (

@@ -33,7 +33,7 @@ export function Users() {
       <p className="faint">{words.usersHint}</p>
       <StatusLine status={status} />
       <Table users={users} onShow={setShown} />
-      {next !== undefined && next !== "" && <button type="button" className="small" onClick={() => void more(next)}>{words.more}</button>}
+      {next !== undefined && next !== "" && <button type="button" className="small more" onClick={() => void more(next)}>{words.more}</button>}
     </>
   );
 }
@@ -48,7 +48,7 @@ function Table({ users, onShow }: TableProps) {
   const usage = useWords(usageTable);
   const time = useTime();
   return (
-    <div className="table-scroll usage-table" tabIndex={0} role="region" aria-label={words.sections.users}>
+    <div className="table-scroll usage-table users" tabIndex={0} role="region" aria-label={words.sections.users}>
       <table>
         <thead>
           <tr>
