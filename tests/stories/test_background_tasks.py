@@ -17,7 +17,7 @@ from gateway.supervisor import Supervisor, Work
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.mcp_servers.serving import address
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 TASKS = {
     "access that has ended",

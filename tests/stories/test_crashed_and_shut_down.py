@@ -18,7 +18,7 @@ from tests.harness import TIMEOUT, Client, client_at, events, running_gateway, t
 from tests.running import gateway_process
 from tests.stories.test_schedules import details, made, settled
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 MINUTE = 60_000
 

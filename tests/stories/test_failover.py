@@ -19,7 +19,7 @@ from tests.harness import TIMEOUT, the
 from tests.postgres import CONFIGURATION, USER, program, start
 from tests.stories.test_replicas import alive, follow, needs_postgres, replayed, replicas
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 REPLICATED = CONFIGURATION | {"wal_level": "replica", "max_wal_senders": "4"}
 

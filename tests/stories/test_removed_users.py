@@ -10,7 +10,7 @@ from gateway.settings import Settings
 from tests.harness import TIMEOUT, running_gateway
 from tests.postgres import on_both_engines
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 ADA, BOB = ({"x-api-key": f"{name}-secret-0123456789"} for name in ("ada", "bob"))
 WITH_KEYS: dict[str, Any] = {

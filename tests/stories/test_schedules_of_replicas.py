@@ -15,7 +15,7 @@ from tests.stories.test_other_replica import two
 from tests.stories.test_replicas import replicas
 from tests.stories.test_schedules import details, made, settled
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 MINUTE = 60_000
 

@@ -16,7 +16,7 @@ from tests.identity_provider import provider_process
 from tests.postgres import on_both_engines
 from tests.stories.teams import PEOPLE, Person, audit_of, browsers, given, sign_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 LIMITS = (
     "key:requests=3/day",

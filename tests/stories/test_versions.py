@@ -17,7 +17,7 @@ from tests.newer import newer
 from tests.postgres import needs_postgres, new_database
 from tests.stories.test_replicas import alive, checked, follow, replayed, replicas
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 
 def of_a_newer_version(chain: Chain) -> None:

@@ -17,7 +17,7 @@ from tests.stories.test_replicas import replicas
 from tests.stories.test_webhooks import added, over, quick
 from tests.webhook_receiver import STALL, Receiver, receiving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 TURNS = 4
 
