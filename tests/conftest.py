@@ -17,15 +17,13 @@ from hypothesis.internal.conjecture import providers
 from gateway.artifacts.reading import json_path
 from gateway.certificates import VARIABLES
 from gateway.cli.http_server import COLLECT_AFTER
-from gateway.settings import Settings
-from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
 from tests.forked_program import gateway_program
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for
 from tests.known import remember
 from tests.loop_watchdog import holds, watch
 from tests.postgres import database_in, drop_databases
+from tests.product import Settings, SqliteDatabase, Storage, storage_on
 from tests.waiting_group import OPTION, check_groups, distribute, is_left_to_others, put_in_order
 
 ROOT = Path(__file__).parent.parent

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import InvalidRequest, UnsupportedBody
+from gateway.errors import UnsupportedBody
 from gateway.http.body_encodings import MAX_MEMBERS, MAX_STEP, charset_named, in_utf_8, inflater, stepwise
-from gateway.settings import Settings
 from tests.adapters.plain_clients import ASKING, NATIVE, Request
 from tests.api.route_samples import ROUTES, cases, nobodys
 from tests.harness import Client, running_gateway, text_of
+from tests.product import InvalidRequest, Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.api.access_url_table import ACCESS, PROJECTS
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -4,15 +4,14 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import NotFound
 from gateway.memory.changes import Changed
 from gateway.memory.corrections import contradictions as rules
 from gateway.memory.corrections.contradictions import Answer, contradictions
 from gateway.memory.editor import Editor
 from gateway.memory.memories import Memories
-from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, MemoryRow, Scope
 from gateway.storage.memories.contract import MemoryStore
+from tests.product import NewMemory, NotFound
 
 pytestmark = pytest.mark.anyio
 

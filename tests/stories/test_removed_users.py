@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 

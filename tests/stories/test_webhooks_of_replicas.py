@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import client_at
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, new_database, on_postgres
+from tests.product import Settings
 from tests.running import gateway_process
 from tests.stories.test_other_replica import two
 from tests.stories.test_replicas import replicas
