@@ -7,8 +7,10 @@ SHELL := bash
 
 PYTHON ?= python3
 ARGS ?=
-# One more than two cores: a test waits for servers and clocks for a good part of its time.
-PROCESSES ?= 3
+# Tests that compute have a process for each of two cores; those that wait for servers, browsers and clocks run beside
+# them. More of the latter have nothing to take from the machine.
+PROCESSES ?= 2
+WAITING ?= 4
 VENV := .venv
 BIN := $(VENV)/bin
 BACKENDS ?= .venv-observability
@@ -88,7 +90,8 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 	if [ -z "$${TMPDIR:-}" ] && [ -n "$$(df -Pm /dev/shm 2>/dev/null | awk '$$4 >= 2000 && NR > 1')" ]; then \
 		export TMPDIR=/dev/shm; \
 	fi; \
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder --max-worker-restart 2 \
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --waiting-processes $(WAITING) --dist loadfile \
+		--no-loadscope-reorder --max-worker-restart 2 \
 		-o faulthandler_timeout=$(MAX_SECONDS) -o faulthandler_exit_on_timeout=true $(ARGS)
 
 .PHONY: test-observability

@@ -15,19 +15,21 @@ from hypothesis import settings as examples
 from hypothesis.internal.conjecture import providers
 
 from gateway.artifacts.reading import json_path
+from gateway.certificates import VARIABLES
 from gateway.cli.http_server import COLLECT_AFTER
-from gateway.settings import Settings
-from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
 from tests.forked_program import gateway_program
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for
 from tests.known import remember
 from tests.loop_watchdog import holds, watch
 from tests.postgres import database_in, drop_databases
+from tests.product import Settings, SqliteDatabase, Storage, storage_on
+from tests.waiting_group import OPTION, check_groups, distribute, is_left_to_others, put_in_order
 
 ROOT = Path(__file__).parent.parent
 
+for name in VARIABLES:  # each gateway would read the machine's certificates, half of what its start takes
+    os.environ.pop(name, None)
 copy_blanks()
 remember()
 watch()
@@ -56,6 +58,18 @@ providers.__dict__["is_local_module_file"] = lambda _path: False  # pyright: ign
 gc.disable()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(OPTION, type=int, default=0, help="processes beside --numprocesses, for files that wait")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    distribute(config)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return is_left_to_others(collection_path, config) or None
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()
     # Rarely, as a gateway does: with Python's own thresholds, it takes a seventh of a run.
@@ -64,9 +78,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In one of several processes: what takes long goes first, so that none is left with it at the end."""
-    if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: not any(map(item.get_closest_marker, ("long", "browser"))))
+    check_groups(items)
+    put_in_order(items, config)
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,10 @@ import gateway.turn.model_call
 import gateway.turn.tool_calls
 from gateway.storage.decisions.approvals import Approvals
 from gateway.storage.decisions.client_calls import ClientCalls
-from gateway.tools.base import FunctionTool
-from gateway.tools.function import tool
 from gateway.turn.context import TurnContext
 from tests.forked import FORKED, forked
 from tests.harness import TIMEOUT, running_gateway, settings_for
+from tests.product import FunctionTool, tool
 
 Step = Callable[..., Awaitable[Any]]
 

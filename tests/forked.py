@@ -26,9 +26,9 @@ from gateway.adapters.adapter import MODULES, switched_on
 from gateway.adapters.slack import slack_program
 from gateway.api.url_table import ENDPOINTS
 from gateway.cli import command_tree
-from gateway.messages import Usage
 from gateway.model.prices import cost_of
 from tests.known import remember
+from tests.product import Usage
 
 # What a gateway would load or find out when it starts, to be forked with the rest.
 remember()

@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 
 import uvloop
 
-from gateway.demo.server import serve_demo
 from gateway.skills import functions
 from tests import forked
 from tests.blank import copy_blanks
 from tests.harness import running_gateway, settings_for
+from tests.product import serve_demo
 from tests.running import clean_environment
 
 assert __name__ == forked.FORKED_FROM

@@ -16,10 +16,9 @@ from starlette.applications import Starlette
 
 from gateway.app import build_app
 from gateway.cli.http_connections import Connections
-from gateway.settings import Settings, load_settings
-from gateway.tools.base import FunctionTool
 from tests.loop_watchdog import watched
 from tests.loopback import TIMEOUT, served
+from tests.product import FunctionTool, Settings, load_settings
 
 
 class Clock:

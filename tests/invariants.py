@@ -13,10 +13,8 @@ from pydantic import ValidationError
 
 from gateway.events.contract import EVENT
 from gateway.ids import OPERATION_PREFIX
-from gateway.messages import Block, Message
-from gateway.storage.messages import StoredMessage
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import TurnRow
+from tests.product import Block, Message, StoredMessage, TurnRow
 
 Body = dict[str, Any]
 """An event as a client reads it."""

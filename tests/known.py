@@ -14,6 +14,7 @@ from opentelemetry.sdk import resources
 from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 from pydantic_settings import EnvSettingsSource
+from pydantic_settings.sources import base
 from starlette import routing
 
 from gateway.cli import command_tree
@@ -27,7 +28,9 @@ _judged: dict[int, tuple[dict[str, Any], bool]] = {}
 _described: dict[tuple[int, ...], tuple[Sequence[Endpoint], dict[str, Any]]] = {}
 _named: dict[tuple[type[BaseModel], str], list[tuple[str, str, bool]]] = {}
 _complex: dict[int, tuple[FieldInfo, tuple[bool, bool]]] = {}
+_aliases: dict[tuple[Any, ...], tuple[FieldInfo, Any]] = {}
 _explodes = function.explodes
+_get_alias_names = vars(base)["_get_alias_names"]
 _names_of = EnvSettingsSource._extract_field_info  # pyright: ignore[reportPrivateUsage]
 _is_complex = EnvSettingsSource._field_is_complex  # pyright: ignore[reportPrivateUsage]
 _openapi = openapi.openapi
@@ -45,9 +48,10 @@ def remember() -> None:
     # All commands with all their options are made of signatures before one of them runs.
     command_tree.command_tree = cache(command_tree.command_tree)
     typer.main.get_command = cache(typer.main.get_command)
-    # Each of the 160 settings is asked twice what it may be called in the environment, and what its type is.
+    # Each of the 160 settings is asked several times what it may be called, and what its type is.
     EnvSettingsSource._extract_field_info = _names  # type: ignore[method-assign]
     EnvSettingsSource._field_is_complex = _complexity  # type: ignore[method-assign]
+    base.__dict__["_get_alias_names"] = _alias_names
     openapi.openapi = _description
     routing.compile_path = cache(routing.compile_path)
     function.create_model = _model  # type: ignore[assignment]
@@ -112,6 +116,15 @@ def _model(name: str, **fields: Any) -> type[BaseModel]:
         made = _models[told] = create_model(name, **fields)
         made.model_json_schema = cache(made.model_json_schema)  # type: ignore[method-assign]
     return _models[told]
+
+
+def _alias_names(name: str, field: FieldInfo, *given: Any, **more: Any) -> tuple[tuple[str, ...], bool]:
+    if given:  # a place for what is found
+        return _get_alias_names(name, field, *given, **more)
+    key = (name, id(field), *more.items())
+    if key not in _aliases:
+        _aliases[key] = (field, _get_alias_names(name, field, **more))
+    return _aliases[key][1]
 
 
 def _judgement(schema: dict[str, Any]) -> bool:

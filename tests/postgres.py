@@ -25,10 +25,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.migrating import migrate
 from tests.emptying import Emptying
 from tests.loopback import TIMEOUT, free_port
+from tests.product import ServerAddress
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 

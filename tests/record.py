@@ -11,11 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 import psycopg
 
-from gateway.messages import Message, Usage
-from gateway.storage.messages import StoredMessage
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import TurnRow
 from tests.invariants import Body, OpenTurn, Record
+from tests.product import Message, StoredMessage, TurnRow, Usage
 
 SESSIONS = """
     SELECT id, owner, title, created_at, updated_at, head, project_id

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 
 from gateway.cli import main
-from gateway.demo.server import serve_demo
 from tests.forked import forked, write_to
 from tests.loopback import TIMEOUT
+from tests.product import serve_demo
 
 ROOT = Path(__file__).parent.parent
 

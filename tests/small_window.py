@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from gateway.lexical import estimate_tokens
 from tests.loopback import served
+from tests.product import estimate_tokens
 
 Refusal = Callable[[int, int, int], str]
 """The words of a refusal, of the tokens of a prompt, the window, and the answer that was asked for."""

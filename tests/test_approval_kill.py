@@ -17,7 +17,7 @@ from tests.harness import TIMEOUT, Client, events, the, types
 from tests.invariants import violations
 from tests.record import read_records
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 MOMENTS = {
     "before ask": ("ok", 1),

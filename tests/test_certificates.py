@@ -15,9 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from gateway.certificates import VARIABLES, certificates_named
-from gateway.errors import SettingsError
-from gateway.settings import Settings
 from tests.harness import running_gateway, the
+from tests.product import Settings, SettingsError
 
 pytestmark = pytest.mark.anyio
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.messages import Message, text_block, tool_result_block
-from gateway.storage.messages import StoredMessage
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import TurnRow
 from tests.invariants import Body, OpenTurn, Record, violations
+from tests.product import Message, StoredMessage, TurnRow, text_block, tool_result_block
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "calculate", "input": {"expression": "17*23"}}
 

@@ -14,7 +14,7 @@ from bench.scale.rolling import run as run_rolling
 from tests.disk import LEFT_OUT
 from tests.postgres import on_postgres
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 
 async def test_a_killed_server_loses_nothing() -> None:

@@ -9,10 +9,9 @@ import orjson
 import pytest
 
 from gateway.app import build_app
-from gateway.errors import SettingsError
 from gateway.page import BUILT, MAX_LOGO_SIZE
-from gateway.settings import load_settings
 from tests.harness import Client, running_gateway, settings_for
+from tests.product import SettingsError, load_settings
 
 pytestmark = pytest.mark.anyio
 needs_page = pytest.mark.skipif(not (BUILT / "index.html").exists(), reason="the page is not built")

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings, digests, environment_name, load_settings
+from gateway.settings import digests, environment_name
 from gateway.settings.agreement import LENGTH, MAY_DIFFER
 from gateway.settings.value_types import McpServer
+from tests.product import Settings, load_settings
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 FIELDS = Settings.model_fields

@@ -7,9 +7,9 @@ from contextlib import suppress
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.errors import StorageError
 from gateway.supervisor import Supervisor
 from tests.harness import TIMEOUT
+from tests.product import StorageError
 
 pytestmark = pytest.mark.anyio
 

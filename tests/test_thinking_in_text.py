@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.messages import Message, texts_of
+from gateway.messages import texts_of
 from gateway.thinking_in_text import without_thinking
+from tests.product import Message
 
 
 @pytest.mark.parametrize(

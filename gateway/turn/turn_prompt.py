@@ -1,7 +1,7 @@
 """What comes before the messages of a session: tools, components, skills, memories, former sessions."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Self
 
@@ -159,8 +159,8 @@ class Prompt:
     def description(self) -> dict[str, str]:
         """Digests of the components and the catalog: where they differ, replicas prompt a model
         differently."""
-        specs = [asdict(spec) for spec in self.catalog.tools.specs()]
-        offered = orjson.dumps([self.catalog.snapshot, specs], option=orjson.OPT_SORT_KEYS)
+        told = [self.catalog.snapshot, self.catalog.tools.specs()]
+        offered = orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
         components = orjson.dumps([(item.name, item.digest) for item in self.components.items])
         return {
             "prompts": sha256(components).hexdigest()[:12],

@@ -35,12 +35,12 @@ from a2a.utils.errors import (
 from google.protobuf.json_format import MessageToDict, ParseDict
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.adapters.test_a2a_frames import applied
 from tests.artifacts.files import png
 from tests.clients.programs import run_documented_python
 from tests.conftest import ROOT
 from tests.harness import TIMEOUT, Client, running_gateway, text_of, the, types
+from tests.product import Settings
 from tests.stories.asking import Outbox
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_parts import ApprovalAsked, TurnToolCall
 from gateway.adapters.user_content import MAX_MESSAGES
-from gateway.errors import Draining, InvalidRequest, NotFound
-from gateway.events.envelope import StoredEvent
+from gateway.errors import Draining
 from tests.adapters.test_turn_fold import turns
+from tests.product import InvalidRequest, NotFound, StoredEvent
 
 PAGE = "http://localhost/#s=s_1"
 

@@ -10,11 +10,11 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from gateway.demo.demo_tools import demo_tools
-from gateway.settings import Settings
 from tests.artifacts.files import png
 from tests.clients.programs import needs_npm, run, run_documented
 from tests.conftest import ROOT
 from tests.harness import Client, running_gateway, text_of, the, types
+from tests.product import Settings
 from tests.stories.asking import Outbox
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.service.approvals import MAX_REASON
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway, the, types
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.asking import Outbox
 
 pytestmark = pytest.mark.anyio

@@ -19,11 +19,11 @@ from anthropic import (
 from anthropic.lib.streaming import AsyncMessageStreamManager
 from openai import AsyncOpenAI
 
-from gateway.settings import Settings
 from tests.artifacts.files import png
 from tests.clients.programs import needs_npm, run, run_documented_python
 from tests.conftest import ROOT
 from tests.harness import Client, running_gateway, text_of, the, types
+from tests.product import Settings
 from tests.stories.asking import Outbox
 from tests.stories.test_released import end_of
 

@@ -14,8 +14,8 @@ from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream, 
 from gateway.adapters.anthropic.anthropic_message import call_named, stop_reason_of, tool_use_id, usage_of
 from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_parts import TurnEnded
-from gateway.events.envelope import StoredEvent
 from tests.adapters.test_turn_fold import stored, turns
+from tests.product import StoredEvent
 
 ABOUT = ("t_1", "m%s", "http://localhost/#s=s_1", 42)
 EVENT: TypeAdapter[Any] = TypeAdapter(BetaRawMessageStreamEvent)

@@ -16,9 +16,9 @@ from gateway.adapters.anthropic.anthropic_requests import (
     tools_of,
 )
 from gateway.artifacts.attached_files import Upload
-from gateway.errors import InvalidRequest
 from gateway.history.tokens import tokens_of
 from tests.artifacts.files import png
+from tests.product import InvalidRequest
 
 ASK = {"role": "user", "content": "hi"}
 PNG = base64.b64encode(png(4, 3)).decode()

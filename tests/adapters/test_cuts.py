@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 
 from bench.adapters import ENCODERS
 from gateway.adapters.turn_fold import Fold
-from gateway.events.envelope import StoredEvent
-from gateway.settings import Settings
-from gateway.tools.base import FunctionTool
-from gateway.tools.function import tool
 from tests.adapters.plain_clients import ASKING, Request
 from tests.adapters.test_turn_fold import turns
 from tests.harness import TIMEOUT, Client, running_gateway, text_of
+from tests.product import FunctionTool, Settings, StoredEvent, tool
 
 pytestmark = pytest.mark.anyio
 

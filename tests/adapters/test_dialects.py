@@ -9,9 +9,9 @@ import pytest
 
 from gateway.adapters.adapter import MODULES
 from gateway.demo.demo_tools import demo_tools
-from gateway.settings import Settings
 from tests.adapters.plain_clients import ASKING, DECIDING, NATIVE, Request
 from tests.harness import TIMEOUT, Client, running_gateway, text_of, the
+from tests.product import Settings
 from tests.stories.asking import Asked, Outbox, ask, parked
 from tests.stories.test_five_dialects import plain
 

@@ -20,12 +20,12 @@ from gateway.adapters.durable_streams.durable_streams_frames import (
     offset_of,
     read_offset,
 )
-from gateway.settings import Settings, load_settings
 from tests.adapters.test_cuts import Gates
 from tests.clients.programs import needs_npm, run, run_documented
 from tests.conftest import ROOT
 from tests.harness import Client, running_gateway, text_of
 from tests.loopback import TIMEOUT
+from tests.product import Settings, load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -17,10 +17,10 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextCon
 
 from gateway.adapters.mcp import mcp_chat_tool, mcp_resources
 from gateway.demo.demo_tools import demo_tools
-from gateway.settings import Settings
 from tests.clients.programs import run_documented_python
 from tests.conftest import ROOT
 from tests.harness import TIMEOUT, Client, running_gateway, text_of, the, types
+from tests.product import Settings
 from tests.running import clean_environment
 from tests.stories.asking import Outbox
 from tests.stories.test_released import end_of

@@ -21,12 +21,10 @@ from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 from gateway.adapters.mcp.mcp_memory_server import McpUser, http_app, memory_server
 from gateway.auth.static_keys import StaticKeys
 from gateway.memory.tool import manage_memory
-from gateway.settings import Settings, load_settings
-from gateway.storage.memories import AllScopes, Filter, MemoryRow
-from gateway.wiring import open_memory
 from tests.harness import TIMEOUT
 from tests.loopback import served
 from tests.mcp_servers.serving import before_2026
+from tests.product import AllScopes, Filter, MemoryRow, Settings, load_settings, open_memory
 from tests.running import clean_environment
 from tests.running import command as command_line
 

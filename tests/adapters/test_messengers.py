@@ -19,9 +19,9 @@ from gateway.adapters.messengers.turn_drawing import MAX_MESSAGES, TurnDrawing, 
 from gateway.adapters.slack.slack_blocks import SECTION, Streamed, blocks_of
 from gateway.adapters.slack.slack_mrkdwn import mrkdwn, plain
 from gateway.client import Frame
-from gateway.errors import GatewayError
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
+from tests.product import GatewayError
 from tests.running import ROOT, clean_environment
 
 MARKDOWN = st.lists(

@@ -12,11 +12,11 @@ from openai import APIError, AsyncOpenAI, AsyncStream, BadRequestError, NotFound
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from gateway.adapters.foreign_ids import turn_of
-from gateway.settings import Settings
 from tests.artifacts.files import png
 from tests.clients.programs import needs_npm, run, run_documented_python
 from tests.conftest import ROOT
 from tests.harness import Client, Frame, running_gateway, text_of, the, types
+from tests.product import Settings
 from tests.stories.asking import Outbox
 from tests.stories.test_released import end_of
 

@@ -11,8 +11,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from gateway.adapters.answer_remarks import STARTS_OVER, comparable, respaced, without_remarks
 from gateway.adapters.openai.openai_frames import CompletionChunks, WholeCompletion, usage_of
 from gateway.adapters.turn_fold import Fold
-from gateway.events.envelope import StoredEvent
 from tests.adapters.test_turn_fold import stored, turns
+from tests.product import StoredEvent
 
 ABOUT = ("t_1", "m%s", 1, "http://localhost/#s=s_1")
 

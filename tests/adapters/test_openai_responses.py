@@ -10,11 +10,11 @@ import pytest
 from openai import APIError, AsyncOpenAI, BadRequestError, ConflictError, NotFoundError
 from openai.types.responses import Response, ResponseStreamEvent
 
-from gateway.settings import Settings
 from tests.artifacts.files import png
 from tests.clients.programs import needs_npm, run, run_documented_python
 from tests.conftest import ROOT
 from tests.harness import Client, running_gateway, text_of, the
+from tests.product import Settings
 from tests.stories.asking import Outbox
 from tests.stories.test_released import end_of
 

@@ -24,8 +24,8 @@ from gateway.adapters.openai.responses_reader import ResponseReader, Waits
 from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_parts import AttemptWithdrawn, Grew
 from gateway.errors import Draining
-from gateway.events.envelope import StoredEvent
 from tests.adapters.test_turn_fold import stored, turns
+from tests.product import StoredEvent
 
 ABOUT = ("t_1", "m%s", 1, "s_1")
 USED = {"input_tokens": 4, "cache_read_input_tokens": 5, "output_tokens": 2}

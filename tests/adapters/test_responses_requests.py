@@ -12,7 +12,7 @@ from gateway.adapters.openai.responses_requests import (
     conversation_id,
     input_of,
 )
-from gateway.errors import InvalidRequest
+from tests.product import InvalidRequest
 
 TITLE: Any = {"type": "function", "name": "page_title", "strict": False}
 

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from gateway.adapters.answer_remarks import STARTS_OVER
-from gateway.settings import Settings
 from tests.harness import Client, client_at, running_gateway
+from tests.product import Settings
 from tests.running import gateway_process
 
 pytestmark = pytest.mark.anyio

@@ -31,12 +31,10 @@ from gateway.adapters.messengers.journal import Journal
 from gateway.adapters.slack import slack_web_api
 from gateway.adapters.slack.slack_mrkdwn import escaped
 from gateway.adapters.slack.slack_program import SlackProgram, connect
-from gateway.settings import Settings
-from gateway.tools.base import File
-from gateway.tools.function import tool
 from gateway.tools.result import ToolResult
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of
 from tests.loopback import TIMEOUT, free_port
+from tests.product import File, Settings, tool
 from tests.relay import relaying
 from tests.running import gateway_process
 from tests.slack_program import program, slack_command

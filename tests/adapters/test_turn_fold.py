@@ -25,8 +25,8 @@ from gateway.adapters.turn_parts import (
     TurnEnded,
 )
 from gateway.auth import LOCAL_USER
-from gateway.events.envelope import StoredEvent, encode, encode_scope
 from tests.harness import Client, text_of
+from tests.product import StoredEvent, encode, encode_scope
 
 Told = tuple[str, Mapping[str, object], int | None, str | None]
 """Type, data, iteration and call of an event."""

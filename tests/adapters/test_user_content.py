@@ -14,7 +14,7 @@ from gateway.adapters.openai.openai_requests import CHAT, ChatCompletionBody, co
 from gateway.adapters.openai.responses_requests import ResponseBody, input_of
 from gateway.adapters.user_content import MAX_ESCAPED, MAX_MESSAGES, file_at
 from gateway.artifacts.attached_files import Upload
-from gateway.errors import InvalidRequest
+from tests.product import InvalidRequest
 
 
 @pytest.mark.parametrize(

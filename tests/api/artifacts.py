@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx2
 
-from gateway.settings import Settings
 from tests.harness import Client
+from tests.product import Settings
 
 
 async def send(client: Client, content: bytes, mime: str = "application/octet-stream", **query: str) -> Any:

@@ -16,11 +16,11 @@ from gateway.auth.access_tokens import CLOCK_SKEW, MAX_TOKEN, AccessTokens
 from gateway.auth.claims import ClaimMapping
 from gateway.auth.failed_attempts import MAX_FAILURES
 from gateway.auth.identity_provider import ASKED_EVERY, KEPT_FOR, LIFETIME, IdentityProvider
-from gateway.errors import NotAuthenticated, ProviderUnavailable, SettingsError
-from gateway.settings import Settings
+from gateway.errors import NotAuthenticated, ProviderUnavailable
 from gateway.wiring.authentication import open_authentication
 from tests.harness import Client, Clock, running_gateway
 from tests.identity_provider import AUDIENCE, Issuer, issuing
+from tests.product import Settings, SettingsError
 
 pytestmark = pytest.mark.anyio
 

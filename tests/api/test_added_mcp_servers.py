@@ -9,13 +9,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.encryption.keyring import new_key
 from gateway.tools.mcp import reconnecting_server
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT, served
 from tests.mcp_servers.authorization_server import guarded
 from tests.mcp_servers.server import build
 from tests.postgres import database_in, on_postgres
+from tests.product import new_key
 
 pytestmark = pytest.mark.anyio
 

@@ -15,10 +15,10 @@ from pydantic import SecretStr
 
 from gateway.service.artifacts import MAX_PER_USER
 from gateway.service.upload_buffer import UploadBuffer
-from gateway.settings import Settings
 from tests.api.artifacts import part, problem, send
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

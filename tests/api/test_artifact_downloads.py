@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from gateway.http.downloads import attachment
-from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK
 from tests.api.artifacts import blob_of, download, part, problem, send
 from tests.harness import Client, running_gateway, stalled_reader
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

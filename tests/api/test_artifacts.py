@@ -10,10 +10,9 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from gateway.ids import now_ms
-from gateway.settings import Settings
 from tests.api.artifacts import download, part, problem, send
 from tests.harness import Client, running_gateway
+from tests.product import Settings, now_ms
 
 pytestmark = pytest.mark.anyio
 

@@ -25,11 +25,10 @@ from gateway.auth.signed_in import SignedIn
 from gateway.auth.static_keys import StaticKeys
 from gateway.auth.stored_keys import StoredKeys, new_secret
 from gateway.errors import LockedOut, NotAuthenticated
-from gateway.settings import Settings
 from gateway.storage.api_keys import ApiKey
-from gateway.wiring import open_storage
 from tests.harness import Client as Gateway
 from tests.harness import Clock, running_gateway
+from tests.product import Settings, open_storage
 
 pytestmark = pytest.mark.anyio
 

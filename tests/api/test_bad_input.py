@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

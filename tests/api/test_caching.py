@@ -7,11 +7,11 @@ import pytest
 
 from gateway.adapters.durable_streams import durable_streams_routes
 from gateway.auth.identity_fields import caller_fields
-from gateway.settings import Settings
 from tests.api.route_samples import ROUTES, cases
 from tests.api.test_identity_fields import GIVEN
 from tests.api.test_route_matrix import KEYS, belongings, callers
 from tests.harness import TIMEOUT, running_gateway
+from tests.product import Settings
 from tests.stories.asking import Outbox
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]

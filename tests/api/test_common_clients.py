@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, Frame, events, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -16,8 +16,8 @@ from pydantic import SecretStr
 from gateway.cli import http_connections
 from gateway.cli.http_connections import PROBE_PLACES, HttpConnection
 from gateway.request_heads import MAX_HEAD
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, client_at, running_gateway, stalled_reader
+from tests.product import Settings
 from tests.running import gateway_process, hurry, limited_gateway_process
 
 pytestmark = pytest.mark.anyio

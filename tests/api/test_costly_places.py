@@ -9,14 +9,13 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr
 
-from gateway.errors import QueueFull
 from gateway.http.endpoint import Endpoint
 from gateway.http.requests import NDJSON
 from gateway.service import costly_places
 from gateway.service.costly_places import COSTLY, PLACES, Costly, CostlyPlaces, PlaceCounts
-from gateway.settings import load_settings
 from tests.api.route_samples import ROUTES, cases, nobodys
 from tests.harness import TIMEOUT, Client, running_gateway
+from tests.product import QueueFull, load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,11 @@ from pydantic import SecretStr
 from gateway.auth.authentication import Authentication
 from gateway.auth.identity_fields import USER_FIELDS
 from gateway.auth.static_keys import StaticKeys, key_of
-from gateway.errors import Forbidden, InvalidRequest, SettingsError
+from gateway.errors import Forbidden
 from gateway.ids import is_user
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway, text_of
 from tests.loopback import TIMEOUT
+from tests.product import InvalidRequest, Settings, SettingsError
 
 pytestmark = pytest.mark.anyio
 

@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.server import serve_demo
-from gateway.encryption.keyring import new_key
-from gateway.errors import SettingsError
-from gateway.settings import load_settings
-from gateway.wiring import open_memory, open_stored_memories
+from gateway.wiring import open_stored_memories
 from gateway.wiring.encryption import open_keyring
 from gateway.wiring.memory_encryption import forget_memories
 from tests.harness import Client, running_gateway, settings_for
+from tests.product import SettingsError, load_settings, new_key, open_memory, serve_demo
 
 pytestmark = pytest.mark.anyio
 

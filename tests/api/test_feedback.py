@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, events, running_gateway, settings_for, types
 from tests.invariants import violations
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.record import read_records
 
 pytestmark = pytest.mark.anyio

@@ -6,10 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.settings import Settings
 from tests.api.test_projects import GUARDED
 from tests.harness import Client, running_gateway
 from tests.history.foreign_exports import CHATGPT, CLAUDE, SCRIPT, zipped
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

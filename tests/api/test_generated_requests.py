@@ -6,9 +6,9 @@ import os
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.api.generated_requests import Found, bombard
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.errors import QueueFull
 from gateway.http import large_bodies
 from gateway.http.large_bodies import MAX_HELD, MAX_HELD_BY_USER, MAX_PARTS, LargeBodies
 from gateway.http.validation import MAX_PROBLEMS
 from tests.harness import Client
+from tests.product import QueueFull
 
 pytestmark = pytest.mark.anyio
 

@@ -31,10 +31,10 @@ from gateway.cli.http_connections import HttpConnection
 from gateway.errors import NotAuthenticated
 from gateway.http import middleware
 from gateway.request_heads import RequestHeads
-from gateway.settings import Settings
 from gateway.wiring.authentication import open_authentication
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.loopback import free_port
+from tests.product import Settings
 from tests.running import ROOT
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

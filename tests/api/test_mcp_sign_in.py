@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.encryption.keyring import new_key
 from gateway.tools.mcp import reconnecting_server
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 from tests.mcp_servers.authorization_server import AuthorizationServer, gone_through, guarded
+from tests.product import new_key
 
 pytestmark = pytest.mark.anyio
 

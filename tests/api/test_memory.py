@@ -7,11 +7,8 @@ import orjson
 import pytest
 
 from gateway.api.url_table import ENDPOINTS
-from gateway.memory.changes import Attribution
-from gateway.memory.validation import NewMemory
-from gateway.settings import Settings
-from gateway.storage.memories import Scope
 from tests.harness import Client, running_gateway
+from tests.product import Attribution, NewMemory, Scope, Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

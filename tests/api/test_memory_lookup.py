@@ -5,9 +5,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.ids import now_ms
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings, now_ms
 
 pytestmark = pytest.mark.anyio
 

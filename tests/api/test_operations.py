@@ -8,10 +8,10 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.api.team import GUARDED, ROOT, Headers, Team, code
 from tests.harness import TIMEOUT, Client, running_gateway, the
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

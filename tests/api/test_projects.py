@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.api.url_table import ENDPOINTS
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

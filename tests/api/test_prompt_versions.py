@@ -6,10 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.settings import Settings
 from tests.api.team import GUARDED, ROOT
 from tests.harness import Client, running_gateway
 from tests.postgres import database_in, on_both_engines, on_postgres
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -14,12 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from gateway.demo.server import serve_demo
-from gateway.encryption.keyring import new_key
-from gateway.errors import SettingsError
 from gateway.wiring.encryption import open_keyring
 from tests.harness import Client, running_gateway, settings_for, text_of, the
 from tests.loopback import TIMEOUT, served
+from tests.product import SettingsError, new_key, serve_demo
 
 pytestmark = pytest.mark.anyio
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from gateway.history.copies.export import ExportIncomplete
 from gateway.request_heads import RequestHeads
-from gateway.settings import Settings
 from tests.api.test_connections import all_of, connected
 from tests.harness import TIMEOUT, Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

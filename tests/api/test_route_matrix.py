@@ -19,9 +19,9 @@ from pydantic import SecretStr
 from gateway.auth import SCOPES, SCOPES_OF
 from gateway.auth.operations import OPERATIONS
 from gateway.http.endpoint import Endpoint
-from gateway.settings import Settings
 from tests.api.route_samples import KINDS, ROUTES, Case, Unsampled, cases, nobodys
 from tests.harness import TIMEOUT, Client, running_gateway
+from tests.product import Settings
 from tests.stories.asking import Outbox, ask
 from tests.stories.test_client_tools import call
 

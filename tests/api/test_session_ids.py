@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from gateway.auth import LOCAL_USER
 from gateway.service.session_ids import SessionIds
-from gateway.settings import Settings
 from gateway.storage.sessions.access import SessionAccess
 from tests.harness import Client, events, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.asking import Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio

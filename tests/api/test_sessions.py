@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway, the
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -7,13 +7,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.ids import now_ms
 from gateway.service import shared_links
 from gateway.session_pages import reader_page
-from gateway.settings import Settings
 from tests.api.team import GUARDED, ROOT, Headers
 from tests.harness import Client, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import Settings, now_ms
 
 pytestmark = pytest.mark.anyio
 

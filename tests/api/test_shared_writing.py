@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.api.team import GUARDED, ROOT, Team, code
 from tests.harness import events, running_gateway, text_of, the, types
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.asking import Outbox
 
 pytestmark = pytest.mark.anyio

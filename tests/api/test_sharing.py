@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gateway.api.url_table import ENDPOINTS
-from gateway.settings import Settings
 from tests.api.team import GUARDED, ROOT, Team, code
 from tests.harness import Client, running_gateway, the
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

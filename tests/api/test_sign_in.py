@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
 from tests.identity_provider import issuing, provider_process
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.auth.failed_attempts import network_of
-from gateway.ids import now_ms
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings, now_ms
 
 pytestmark = pytest.mark.anyio
 

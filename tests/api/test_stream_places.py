@@ -12,12 +12,11 @@ from pydantic import SecretStr
 from gateway.auth import LOCAL_USER, Principal
 from gateway.auth.client_addresses import UNKNOWN
 from gateway.auth.client_addresses import Client as Sender
-from gateway.errors import QueueFull
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.stream_places import FEWEST, MAX_STREAMS, StreamPlaces
-from gateway.settings import Settings
 from tests.api.route_samples import ROUTES
 from tests.harness import TIMEOUT, Client, running_gateway
+from tests.product import QueueFull, Settings
 
 pytestmark = pytest.mark.anyio
 

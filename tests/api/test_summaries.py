@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway, text_of
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,10 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from gateway.errors import TextRefused
-from gateway.settings import Settings
-from gateway.wiring import open_storage
 from tests.api.route_samples import ROUTES, Case, cases, nobodys
 from tests.harness import Client, running_gateway
 from tests.postgres import database_in, on_both_engines, on_postgres
+from tests.product import Settings, open_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.adapters.plain_clients import ASKING, NATIVE
 from tests.api.route_samples import ROUTES, cases, nobodys
 from tests.api.test_request_framing import answers
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,9 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.auth.trusted_proxies import TrustedProxies
-from gateway.errors import SettingsError
-from gateway.settings import Settings
 from gateway.wiring.authentication import open_authentication
 from tests.harness import running_gateway
+from tests.product import Settings, SettingsError
 
 pytestmark = pytest.mark.anyio
 

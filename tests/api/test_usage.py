@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from gateway.ids import now_ms
 from gateway.service.usage import Month
-from gateway.settings import Settings
 from tests.api.team import GUARDED, ROOT, Headers
 from tests.harness import Client, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import Settings, now_ms
 
 pytestmark = pytest.mark.anyio
 

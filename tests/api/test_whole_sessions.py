@@ -13,10 +13,9 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.events.envelope import StoredEvent
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, Frame, running_gateway, settings_for
 from tests.history.past import compress_past
+from tests.product import Settings, StoredEvent
 
 pytestmark = pytest.mark.anyio
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gateway.artifacts.artifact_store import ArtifactStore
-from gateway.storage.sqlite import SqliteDatabase
 from tests.artifacts.store_folder import StoreFolder
+from tests.product import SqliteDatabase
 
 
 @pytest.fixture

@@ -7,14 +7,10 @@ from typing import Any
 
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.store_events import ArtifactEvent
-from gateway.errors import NotFound
-from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.artifacts.store import Artifacts
-from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.orphans import Orphans
-from gateway.storage.sqlite import SqliteDatabase
 from tests.harness import settings_for
+from tests.product import ArtifactRow, Blobs, FolderBlobs, NotFound, SqliteDatabase
 from tests.storage.writing import OWNER
 
 ORIGIN = Origin(OWNER)

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.artifacts.attachment_budget import MAX_FILES, REQUEST_ENCODED, encoded, left_out
-from gateway.messages import ARTIFACT, DOCUMENT_PAGES, PAGE_TOKENS, Block, Message, text_block
+from gateway.messages import ARTIFACT, DOCUMENT_PAGES, PAGE_TOKENS
+from tests.product import Block, Message, text_block
 
 MB = 1_000_000
 

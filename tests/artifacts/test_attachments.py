@@ -18,14 +18,23 @@ from gateway.artifacts.attached_files import Attachments, Filled, Upload
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.pdf import MAX_OBJECT_STREAMS, MAX_UNPACKED, is_locked, pages_of
-from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
+from gateway.errors import ArtifactDamaged, TooLarge
 from gateway.history.transcript import in_words
-from gateway.lexical import estimate_tokens
-from gateway.messages import Attached, Block, Message, attached_block, text_block
-from gateway.settings import Settings, load_settings
-from gateway.storage.messages import StoredMessage
-from gateway.wiring import Storage
 from tests.artifacts.files import gif, jpeg, packed_pdf, pdf, png, webp
+from tests.product import (
+    ArtifactsFull,
+    Attached,
+    Block,
+    Message,
+    NotFound,
+    Settings,
+    Storage,
+    StoredMessage,
+    attached_block,
+    estimate_tokens,
+    load_settings,
+    text_block,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -8,10 +8,10 @@ from gateway.artifacts.compact import Compact, compact_of
 from gateway.artifacts.compact.line_stretches import LOOKED_THROUGH
 from gateway.artifacts.content import ArtifactContent, bytes_content, measure
 from gateway.artifacts.kinds import kind_of
-from gateway.lexical import estimate_tokens
 from gateway.storage.artifacts import Kind
 from gateway.tools.wrapping import visible
 from tests.artifacts.test_kinds import PNG
+from tests.product import estimate_tokens
 
 KINDS: tuple[Kind, ...] = ("text", "json", "csv", "markdown", "code", "log", "image", "pdf", "binary")
 NAMES = ["a.py", "a.ts", "a.go", "a.rs", "a.java", "a.c", "a.html", "a.sql", "a.rb", "a.sh", None]

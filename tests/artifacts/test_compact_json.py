@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gateway.artifacts.compact.json_shape import LARGEST_PARSED, closed, json_form
 from gateway.artifacts.content import bytes_content, measure
-from gateway.lexical import estimate_tokens
 from tests.artifacts.test_compact import MAX_TOKENS, compact
+from tests.product import estimate_tokens
 
 KEYS = st.text(max_size=8) | st.sampled_from(["id", "name", "订单", "a b", "$", "0"])
 VALUES = st.recursive(

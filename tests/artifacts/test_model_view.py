@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from gateway.artifacts.compact import base, model_view
 from gateway.artifacts.compact.model_view import render
-from gateway.lexical import estimate_tokens
-from gateway.storage.artifacts import ArtifactRow
-from gateway.tools.wrapping import WRAPPER_TAGS, visible
+from gateway.tools.wrapping import visible
+from tests.product import WRAPPER_TAGS, ArtifactRow, estimate_tokens
 
 HOSTILE = st.text(max_size=200) | st.text("中😀<＜>/\\\"'\n\r\u2028\u202e\x00\x1b\u200b漢 a", max_size=200)
 FORGED = st.sampled_from(

@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.read_artifact import read_artifact
-from gateway.errors import ToolError
-from gateway.lexical import estimate_tokens
-from gateway.storage.artifacts import ArtifactRow
-from gateway.tools.base import ToolContext
-from gateway.tools.wrapping import WRAPPER_TAGS
 from tests.artifacts.store_folder import ORIGIN, StoreFolder
+from tests.product import WRAPPER_TAGS, ArtifactRow, ToolContext, ToolError, estimate_tokens
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,8 @@ import pytest
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.content import bytes_content, text_content
 from gateway.artifacts.tool_arguments import MAX_REFERENCES, References
-from gateway.errors import BadArguments, ToolError
-from gateway.settings import Settings
-from gateway.storage.artifacts import ArtifactRow
-from gateway.wiring import Storage, open_artifact_store
+from gateway.wiring import open_artifact_store
+from tests.product import ArtifactRow, BadArguments, Settings, Storage, ToolError
 
 pytestmark = pytest.mark.anyio
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gateway.artifacts.artifact_store import EXAMPLES, ArtifactStore, Origin
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
-from gateway.storage.artifacts import CHUNK, MIN_COUNTED, ArtifactRow
-from gateway.wiring import Storage
+from gateway.errors import ArtifactDamaged, TooLarge
+from gateway.storage.artifacts import CHUNK, MIN_COUNTED
 from tests.artifacts.store_folder import ORIGIN, StoreFolder, is_gone, whole
+from tests.product import ArtifactRow, ArtifactsFull, NotFound, Storage
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

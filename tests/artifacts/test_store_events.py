@@ -19,9 +19,10 @@ from gateway.artifacts.store_events import (
     Swept,
 )
 from gateway.artifacts.tool_arguments import References
-from gateway.errors import ArtifactDamaged, InvalidRequest, TooLarge
+from gateway.errors import ArtifactDamaged, TooLarge
 from gateway.storage.artifacts import Stock
 from tests.artifacts.store_folder import ORIGIN, StoreFolder
+from tests.product import InvalidRequest
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -19,14 +19,11 @@ from gateway.artifacts import artifact_store as store_module
 from gateway.artifacts.artifact_store import CANDIDATE_TIME, ArtifactStore, Origin, Swept
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.store_events import ArtifactEvent, Damaged
-from gateway.errors import Conflict, NotFound, StorageError
-from gateway.ids import now_ms
-from gateway.storage.artifacts import CHUNK, ArtifactRow
+from gateway.storage.artifacts import CHUNK
 from gateway.storage.artifacts.store import Artifacts
-from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.orphans import Orphans
-from gateway.wiring import Storage
 from tests.artifacts.store_folder import ORIGIN, StoreFolder, is_gone, whole
+from tests.product import ArtifactRow, Conflict, FolderBlobs, NotFound, Storage, StorageError, now_ms
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -11,12 +11,10 @@ from gateway.artifacts import artifact_summary as summaries
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.artifact_summary import MAX_CONCURRENT, MAX_LENGTH, PAUSE, ArtifactSummariser
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.errors import ModelError
-from gateway.model.side_calls import ModelCalls
-from gateway.storage.artifacts import ArtifactRow
 from tests.artifacts.store_folder import ORIGIN, StoreFolder
 from tests.harness import settings_for
 from tests.history.scripted import ScriptedModel, answer
+from tests.product import ArtifactRow, ModelCalls, ModelError
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from tests.cli.terminal_screen import Terminal, terminal
 from tests.relay import relaying
 from tests.running import Running, gateway_process
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 NOTE = "Note that the door code is 4711."
 ENDED = "tokens, cost unknown"

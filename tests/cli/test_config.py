@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.config import EffectiveSetting, list_origins, without_secrets
-from gateway.settings import load_settings
 from gateway.settings.environment import unknown_variables
 from gateway.settings.value_types import check_database_url
 from tests.cli.calling import Command
+from tests.product import load_settings
 from tests.running import ROOT
 
 

@@ -12,14 +12,13 @@ from gateway.cli.findings import Finding
 from gateway.cli.machine_checks import check_documents, check_embeddings, check_model, check_storage
 from gateway.cli.stream_check import Arrival, judge
 from gateway.client import GatewayClient
-from gateway.demo.server import serve_demo
 from gateway.model.endpoint_profile import OLDER_VERSION
-from gateway.settings import Settings, load_settings
 from gateway.storage.data_folder_lock import FolderLock
 from tests.cli.calling import Command
 from tests.local_endpoint import LocalEndpoint, llama, ollama, serving
 from tests.loopback import served
 from tests.memory.search.vector_server import VectorServer
+from tests.product import Settings, load_settings, serve_demo
 from tests.relay import relaying
 from tests.running import Running
 

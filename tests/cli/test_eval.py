@@ -21,11 +21,11 @@ from gateway.cli.evaluation.conversations import (
 )
 from gateway.cli.evaluation.endpoints import endpoint_of
 from gateway.cli.evaluation.results import ModelResult, described
-from gateway.settings import load_settings
 from tests.cli.calling import Command
 from tests.forked import forked
 from tests.loopback import TIMEOUT
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model
+from tests.product import load_settings
 from tests.running import ROOT, clean_environment, run_command
 
 KEPT = """

@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx2
 from anyio.from_thread import start_blocking_portal
 
-from gateway.encryption.keyring import new_key
 from tests.cli.conftest import Command
 from tests.loopback import TIMEOUT
 from tests.mcp_servers.authorization_server import AuthorizationServer, guarded
+from tests.product import new_key
 from tests.running import Running, clean_environment, gateway_process
 from tests.running import command as command_line
 

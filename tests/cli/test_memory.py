@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from gateway.memory.validation import NewMemory, indexed, make
-from gateway.storage.memories import Scope
+from gateway.memory.validation import make
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.cli.calling import Command, Outcome
+from tests.product import NewMemory, Scope, indexed
 
 NEVER = "m_0000000000000000"
 OF_LOCAL = " of user local; --user NAME for another."

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.encryption.keyring import Keyring, new_key, read_keys
+from gateway.encryption.keyring import read_keys
 from tests.cli.calling import Command
+from tests.product import Keyring, new_key
 from tests.running import Running, gateway_process
 
 ADA, BOB = "ada-0123456789abcdef", "bob-0123456789abcdef"

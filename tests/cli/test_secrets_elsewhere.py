@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.encryption.keyring import new_key
 from tests.cli.calling import Command
+from tests.product import new_key
 from tests.running import gateway_process
 from tests.telemetry.collector import Collector, running_collector
 

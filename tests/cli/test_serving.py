@@ -10,12 +10,11 @@ import psycopg
 import pytest
 
 from gateway.client import GatewayClient
-from gateway.errors import SettingsError
-from gateway.settings import load_settings
 from gateway.wiring import open_model
 from tests.cli.calling import Command
 from tests.local_endpoint import llama, local_endpoint
 from tests.postgres import new_database, on_postgres
+from tests.product import SettingsError, load_settings
 from tests.running import TIMEOUT, clean_environment, gateway_command, gateway_process, run
 from tests.running import command as command_line
 

@@ -8,10 +8,9 @@ import httpx2
 import pytest
 
 from gateway import wiring
-from gateway.ids import now_ms
-from gateway.settings import load_settings
 from tests.cli.calling import Command
 from tests.mcp_servers.serving import program
+from tests.product import load_settings, now_ms
 from tests.running import Running
 from tests.skills.writing import write_skill
 

@@ -12,12 +12,10 @@ import sys
 import pytest
 
 from gateway import wiring
-from gateway.events.tool_calls import CallResult
-from gateway.ids import now_ms
-from gateway.settings import load_settings
 from tests.cli.calling import Command
 from tests.cli.shop import refunded
 from tests.mcp_servers.serving import program
+from tests.product import CallResult, load_settings, now_ms
 from tests.running import TIMEOUT, clean_environment
 
 

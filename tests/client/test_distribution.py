@@ -12,9 +12,9 @@ from anyio import run_process
 from packaging.requirements import Requirement
 
 from gateway import __version__
-from gateway.settings import Settings
 from tests.harness import running_gateway
 from tests.loopback import TIMEOUT
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -16,9 +16,9 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.client import AsyncGatewayClient, Frame, GatewayClient, Unreachable
 from gateway.errors import RequestRefused
-from gateway.settings import Settings
 from tests.harness import running_gateway
 from tests.loopback import TIMEOUT, served
+from tests.product import Settings
 from tests.recorded import lines, names
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway.storage.memories.store import MemoryStore
-from gateway.wiring import Storage
 from tests.postgres import needs_postgres
+from tests.product import Storage
 from tests.storage.remembering import (
     MemoryFactory,
     encrypted_postgres_memories,

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict
 from gateway.storage.api_keys import ApiKey
-from gateway.wiring import Storage
+from tests.product import Conflict, Storage
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

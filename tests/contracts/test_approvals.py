@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.tool_calls import Scope
 from gateway.storage.decisions.approvals import ApprovalRow, Granted, Verdict
 from gateway.storage.turns import TurnRow
-from gateway.wiring import Storage
+from tests.product import Conflict, NotFound, Storage, TurnLost
 from tests.storage.writing import OWNER, Factory, Writer, accepted, left_open, running, taken_anew, writer_of
 
 pytestmark = pytest.mark.anyio

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import Conflict, NotFound, TurnInProgress
-from gateway.events.envelope import StoredEvent
+from gateway.errors import TurnInProgress
 from gateway.events.session_changes import Compression
 from gateway.storage.archives import ArchiveRow
-from gateway.wiring import Storage
+from tests.product import Conflict, NotFound, Storage, StoredEvent
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
 from tests.storage.writing import OWNER, Factory, accepted
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ArtifactsFull, NotFound
 from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, SpaceUsed
 from gateway.storage.artifacts.removal import PUT_OFF
-from gateway.wiring import Storage
+from tests.product import ArtifactsFull, NotFound, Storage
 from tests.storage.artifact_rows import LATER, add, artifact, begin
 from tests.storage.writing import OWNER
 

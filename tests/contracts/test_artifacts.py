@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import ArtifactsFull, NotFound
 from gateway.storage.artifacts import MIN_COUNTED, SpaceUsed
-from gateway.wiring import Storage
+from tests.product import ArtifactsFull, NotFound, Storage
 from tests.storage.artifact_rows import LATER, QUOTA, add, artifact, begin
 from tests.storage.writing import OWNER, Factory
 

@@ -2,11 +2,9 @@
 
 import pytest
 
-from gateway.errors import Conflict, NotFound
-from gateway.messages import Attached
 from gateway.storage.artifacts import ArtifactRow, Chunk, blob_path
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
-from gateway.wiring import Storage
+from tests.product import Attached, Conflict, NotFound, Storage
 from tests.storage.writing import writer_of
 
 pytestmark = pytest.mark.anyio

@@ -6,10 +6,9 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Connection, text
 
-from gateway.errors import StorageError
 from gateway.storage.audit import AuditEntry, AuditFilter
 from gateway.storage.database import Store
-from gateway.wiring import Storage
+from tests.product import Storage, StorageError
 
 pytestmark = pytest.mark.anyio
 

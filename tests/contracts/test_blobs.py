@@ -15,14 +15,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
 
-from gateway.encryption.keyring import Keyring
-from gateway.errors import BlobMissing, SettingsError, StorageError
+from gateway.errors import BlobMissing
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.blobs.encrypted import EncryptedBlobs
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.objects import BULK_WRITERS, CHUNK, PART, WRITERS, checked
 from tests.loopback import TIMEOUT
+from tests.product import Keyring, SettingsError, StorageError
 
 pytestmark = pytest.mark.anyio
 

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict
-from gateway.messages import Message, Recalled, recalled_block, text_block
 from gateway.storage.messages import History, PromptMemories
-from gateway.wiring import Storage
+from tests.product import Conflict, Message, Recalled, Storage, recalled_block, text_block
 from tests.storage.saying import (
     add_turn,
     add_version,

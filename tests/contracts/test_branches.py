@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, update
 
-from gateway.errors import Conflict, NotFound, TurnInProgress
-from gateway.messages import Message, text_block
+from gateway.errors import TurnInProgress
 from gateway.storage.branches import MAX_BRANCHES, ROOT, forks
 from gateway.storage.schema import turns
-from gateway.wiring import Storage
+from tests.product import Conflict, Message, NotFound, Storage, text_block
 from tests.storage import archiving
 from tests.storage.saying import add_turn, archive, ask, finish, snapshot, talk, tell
 from tests.storage.writing import OWNER, accepted, running, sqlite_storage, writer_of

@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict, NotFound
-from gateway.messages import ToolSpec
 from gateway.storage.decisions.client_calls import ClientCall, ClientResult
 from gateway.storage.turns import NewTurn, TurnRow, TurnState
-from gateway.wiring import Storage
 from tests.contracts.test_approvals import APPROVED, asked
+from tests.product import Conflict, NotFound, Storage, ToolSpec
 from tests.storage.writing import OWNER, running, taken_anew
 
 pytestmark = pytest.mark.anyio

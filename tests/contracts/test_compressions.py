@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict, NotFound
 from gateway.storage.log import Closing
 from gateway.storage.messages import GENERATION_OPEN
-from gateway.wiring import Storage
+from tests.product import Conflict, NotFound, Storage
 from tests.storage.saying import add_version, archive, ask, positions, talk, tell, version
 from tests.storage.writing import OWNER
 

@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import NotFound
 from gateway.memory.changes import Changed
 from gateway.memory.corrections import contradictions as rules
 from gateway.memory.corrections.contradictions import Answer, contradictions, contradictions_of
 from gateway.memory.editor import Editor
 from gateway.memory.memories import Memories
-from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Link, MemoryRow, Relation, Scope
 from gateway.storage.memories.store import MemoryStore
+from tests.product import NewMemory, NotFound
 
 pytestmark = pytest.mark.anyio
 

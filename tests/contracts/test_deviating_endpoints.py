@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.errors import ModelError
 from gateway.model.base import Answer
 from tests.contracts.test_model import STREAM, answering, asking, failure, model_at, read, sse, text_of
+from tests.product import ModelError
 
 pytestmark = pytest.mark.anyio
 

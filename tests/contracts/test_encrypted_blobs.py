@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway.encryption.keyring import Keyring
 from gateway.encryption.piecewise_cipher import PIECE, STORED_PIECE
 from gateway.errors import DecryptionFailed
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.encrypted import HEADER, MAGIC, STREAMED, EncryptedBlobs
 from gateway.storage.blobs.folder import FolderBlobs
+from tests.product import Keyring
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select, text, update
 
-from gateway.encryption.keyring import Keyring
-from gateway.errors import DecryptionFailed, DuplicateMemory, SettingsError
+from gateway.errors import DecryptionFailed, DuplicateMemory
 from gateway.memory.passages import passages
-from gateway.memory.validation import indexed
 from gateway.storage.memories import AllScopes, Evidence, Filter, Indexed, Profile, Vector, encrypting
 from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
@@ -20,6 +18,7 @@ from gateway.storage.memories.memory_key import forget_key, memory_key, renew_ke
 from gateway.storage.memories.schema import memories, metadata
 from gateway.storage.memories.store import MemoryStore
 from tests.postgres import needs_postgres
+from tests.product import Keyring, SettingsError, indexed
 from tests.storage.remembering import (
     ANN,
     KEYRING,

@@ -7,10 +7,10 @@ import pytest
 from gateway.storage.decisions.approvals import ApprovalRow, Verdict
 from gateway.storage.ended_access import Held, Overdue
 from gateway.storage.webhooks import Webhook
-from gateway.wiring import Storage
 from tests.contracts.test_api_keys import KEY
 from tests.contracts.test_approvals import asked
 from tests.contracts.test_sign_ins import SIGN_IN
+from tests.product import Storage
 from tests.storage.writing import OWNER, running
 
 pytestmark = pytest.mark.anyio

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import Conflict
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
+from tests.product import Conflict
 
 pytestmark = pytest.mark.anyio
 

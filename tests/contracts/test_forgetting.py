@@ -2,9 +2,8 @@
 
 import pytest
 
-from gateway.messages import Message, Recalled, recalled_block, text_block
 from gateway.storage.messages import PromptMemories
-from gateway.wiring import Storage
+from tests.product import Message, Recalled, Storage, recalled_block, text_block
 from tests.storage.writing import OWNER, accepted, running, writer_of
 
 pytestmark = pytest.mark.anyio

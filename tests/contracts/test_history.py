@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ArchiveDamaged, Conflict
-from gateway.messages import Message, Usage, text_block
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.beginning import MAX_HISTORY_MESSAGES
-from gateway.wiring import Storage
+from tests.product import ArchiveDamaged, Conflict, Message, Storage, Usage, text_block
 from tests.storage.saying import (
     add_turn,
     add_version,

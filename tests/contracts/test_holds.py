@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict, NotFound
 from gateway.storage.audit import AuditEntry, AuditFilter
 from gateway.storage.holds import Hold
 from gateway.storage.retention import RetentionRule, SessionDays
-from gateway.wiring import Storage
+from tests.product import Conflict, NotFound, Storage
 from tests.storage.artifact_rows import artifact
 from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER

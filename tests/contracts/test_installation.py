@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.wiring import Storage
+from tests.product import Storage
 
 pytestmark = pytest.mark.anyio
 

@@ -5,12 +5,11 @@ from hashlib import sha256
 
 import pytest
 
-from gateway.messages import Message, text_block
 from gateway.storage.branches import ROOT
 from gateway.storage.log import Closing
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
-from gateway.wiring import Storage
 from tests.history.copying import exported, imported
+from tests.product import Message, Storage, text_block
 from tests.storage.writing import OWNER, writer_of
 
 pytestmark = pytest.mark.anyio

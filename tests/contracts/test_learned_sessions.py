@@ -9,7 +9,7 @@ import pytest
 from gateway.storage.sessions import BESIDE
 from gateway.storage.sessions.learning_progress import LearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring import Storage, storage_on
+from tests.product import Storage, storage_on
 from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.storage.limit_rules import AddedRule
-from gateway.wiring import Storage
+from tests.product import Storage
 
 pytestmark = pytest.mark.anyio
 

@@ -7,14 +7,12 @@ from typing import Literal
 import pytest
 from sqlalchemy import select
 
-from gateway.errors import LimitReached
-from gateway.messages import Message, Usage, text_block
 from gateway.storage.limits import Charge, Held, LimitCounter, Spent, Standing
 from gateway.storage.limits.store import Limits
 from gateway.storage.log import Closing
 from gateway.storage.schema import limit_counters
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
-from gateway.wiring import Storage
+from tests.product import LimitReached, Message, Storage, Usage, text_block
 from tests.storage.writing import OWNER, writer_of
 
 pytestmark = pytest.mark.anyio

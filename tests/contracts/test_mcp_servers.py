@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from gateway.encryption.keyring import Keyring
-from gateway.errors import Conflict, EncryptionOff
+from gateway.errors import EncryptionOff
 from gateway.storage.mcp_servers import AddedMcpServer, AddedMcpServers
-from gateway.wiring import Storage
+from tests.product import Conflict, Keyring, Storage
 from tests.storage.writing import Factory
 
 pytestmark = pytest.mark.anyio

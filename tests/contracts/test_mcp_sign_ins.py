@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from gateway.encryption.keyring import Keyring
 from gateway.errors import DecryptionFailed, EncryptionOff
 from gateway.storage.mcp_sign_ins import McpSignIns
-from gateway.wiring import Storage
+from tests.product import Keyring, Storage
 from tests.storage.writing import Factory
 
 pytestmark = pytest.mark.anyio

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import DuplicateMemory, GatewayError, MemoryChanged, MemoryFull
+from gateway.errors import DuplicateMemory, MemoryChanged, MemoryFull
 from gateway.storage.memories import AllScopes, Evidence, Filter, Link, Profile, Scope, Vector
 from gateway.storage.memories.store import MemoryStore
+from tests.product import GatewayError
 from tests.storage.remembering import ANN, MemoryFactory, became, document, listed, memory, remember, step
 
 pytestmark = pytest.mark.anyio

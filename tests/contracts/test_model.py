@@ -11,15 +11,22 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.demo.server import serve_demo
-from gateway.errors import ModelError, SettingsError
 from gateway.history.thinking_reader import is_signed, is_thinking
-from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Delta, Model, ModelRequest, Started, Take
 from gateway.model.endpoint_profile import OLDER_VERSION
 from tests.demo.documented import CATALOGUE
 from tests.loopback import TIMEOUT
+from tests.product import (
+    Block,
+    Message,
+    ModelError,
+    SettingsError,
+    ToolSpec,
+    serve_demo,
+    text_block,
+    tool_result_block,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -7,13 +7,9 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from gateway.errors import Conflict, NotFound, TurnLost
-from gateway.events.content import Text
-from gateway.events.envelope import EventData, StoredEvent
-from gateway.events.lifecycle import Done, TurnStart
 from gateway.storage.decisions.approvals import ApprovalRow
 from gateway.storage.log import Append, OutboxEntry
-from gateway.wiring import Storage
+from tests.product import Conflict, Done, EventData, NotFound, Storage, StoredEvent, Text, TurnLost, TurnStart
 from tests.storage.writing import OWNER, Factory, Writer, accepted, running, writer_of
 
 pytestmark = pytest.mark.anyio

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict
 from gateway.storage.api_keys import ApiKey
 from gateway.storage.audit import AuditEntry
 from gateway.storage.holds import Hold
 from gateway.storage.memories import AllScopes, Evidence, Profile
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.persons import Erasure, Kept
-from gateway.wiring import Storage
+from tests.product import Conflict, Storage
 from tests.storage.remembering import became, memory, remember, step
 from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER

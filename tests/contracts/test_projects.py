@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from gateway.errors import Conflict, Forbidden, NotFound, SessionIdTaken
+from gateway.errors import Forbidden, SessionIdTaken
 from gateway.storage.projects import Invitation, Member, Membership, Project
 from gateway.storage.retention import SessionDays
 from gateway.storage.sessions import Sharing
 from gateway.storage.sessions.access import ProjectRole, SessionAccess
 from gateway.storage.turns import TurnRow
-from gateway.wiring import Storage
 from tests.contracts.test_approvals import APPROVED, asked
+from tests.product import Conflict, NotFound, Storage
 from tests.storage.writing import accepted
 
 pytestmark = pytest.mark.anyio

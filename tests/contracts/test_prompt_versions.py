@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict
 from gateway.storage.prompt_versions import PromptVersion
-from gateway.wiring import Storage
+from tests.product import Conflict, Storage
 
 pytestmark = pytest.mark.anyio
 

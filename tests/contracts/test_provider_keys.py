@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
-from gateway.encryption.keyring import Keyring
-from gateway.errors import DecryptionFailed, EncryptionOff, SettingsError
+from gateway.errors import DecryptionFailed, EncryptionOff
 from gateway.storage.provider_keys import TENANT, ProviderKey, ProviderKeys
 from gateway.storage.schema import provider_keys
 from gateway.storage.webhooks import Webhook
-from gateway.wiring import Storage
+from tests.product import Keyring, SettingsError, Storage
 from tests.storage.writing import Factory
 
 pytestmark = pytest.mark.anyio

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, Table, func, select
 
-from gateway.errors import Conflict, NotFound
-from gateway.messages import Message, text_block
 from gateway.storage.artifacts import SpaceUsed
 from gateway.storage.schema import metadata
 from gateway.storage.sessions import purges
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring import Storage, storage_on
+from tests.product import Conflict, Message, NotFound, Storage, storage_on, text_block
 from tests.storage.archiving import archive, converse, everything
 from tests.storage.artifact_rows import add, artifact, begin
 from tests.storage.saying import add_turn, snapshot, summary

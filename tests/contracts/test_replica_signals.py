@@ -6,9 +6,8 @@ from typing import get_args
 import pytest
 
 from gateway.errors import TurnInProgress
-from gateway.events.content import Text
 from gateway.storage.replica_signals import Kind
-from gateway.wiring import Storage
+from tests.product import Storage, Text
 from tests.storage.writing import OWNER, accepted, running
 
 pytestmark = pytest.mark.anyio

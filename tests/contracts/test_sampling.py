@@ -6,8 +6,8 @@ import pytest
 
 from gateway.messages import UNCHANGED, Sampling
 from gateway.storage.turns import NewTurn
-from gateway.wiring import Storage
 from tests.contracts.test_instructions import over
+from tests.product import Storage
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import Conflict, Forbidden, NotFound
+from gateway.errors import Forbidden
 from gateway.storage.holds import Hold
 from gateway.storage.projects import Invitation, Project
 from gateway.storage.saved_prompts import SavedPrompt, SavedPromptChanges
 from gateway.storage.sessions.access import ProjectRole
-from gateway.wiring import Storage
+from tests.product import Conflict, NotFound, Storage
 
 pytestmark = pytest.mark.anyio
 

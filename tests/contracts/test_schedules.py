@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection
 
-from gateway.errors import Conflict, NotFound, QueueFull
 from gateway.storage.database import Prepared
 from gateway.storage.schedules import KEPT_RUNS, Awaited, Planned, ScheduleRow, ScheduleRun
 from gateway.storage.schedules.store import AWAITED, DUE, HELD_UP, OVER, UNDELIVERED, Schedules
 from gateway.storage.turns import NewTurn
 from gateway.storage.webhooks import Webhook
-from gateway.wiring import Storage
+from tests.product import Conflict, NotFound, QueueFull, Storage
 from tests.storage.plans import plan_of
 from tests.storage.saying import finish
 from tests.storage.writing import OWNER, accepted, writer_of

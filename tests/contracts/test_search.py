@@ -14,8 +14,8 @@ from gateway.storage.postgres import postgres_database
 from gateway.storage.sessions import MarkedText, search_excerpts
 from gateway.storage.sessions.store import Sessions
 from gateway.storage.sqlite import sqlite_file
-from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
+from tests.product import Storage
 from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER, Factory, accepted, writer_of
 

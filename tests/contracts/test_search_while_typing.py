@@ -8,16 +8,15 @@ from typing import cast
 import pytest
 from sqlalchemy import Connection
 
-from gateway.errors import StorageError
 from gateway.history import former_words
 from gateway.history.former_words import WordsRenewal
 from gateway.storage.sessions import MarkedText
 from gateway.storage.sessions.former_words import FormerWords
 from gateway.storage.sessions.search import mark_of
 from gateway.storage.sessions.unindexed import TURN_BATCH
-from gateway.wiring import Storage
 from tests.contracts.test_search import database_of, found
 from tests.loopback import TIMEOUT
+from tests.product import Storage, StorageError
 from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER
 from tests.waiting import until

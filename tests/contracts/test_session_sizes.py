@@ -10,7 +10,7 @@ from gateway.storage.database import Database
 from gateway.storage.sessions.session_sizes import SESSION_SIZE
 from gateway.storage.sessions.store import Sessions
 from gateway.storage.turns import NewTurn
-from gateway.wiring import Storage
+from tests.product import Storage
 from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.storage.sign_ins import SignIn
-from gateway.wiring import Storage
+from tests.product import Storage
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -6,13 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress, TurnLost
-from gateway.events.envelope import StoredEvent
+from gateway.errors import TurnInProgress
 from gateway.events.lifecycle import TurnWarning
-from gateway.messages import Message, Usage, text_block
 from gateway.storage.log import Append, Closing
 from gateway.storage.turns import NewTurn, OwnedTurn, TurnRow
-from gateway.wiring import Storage
+from tests.product import (
+    Conflict,
+    Message,
+    NotFound,
+    QueueFull,
+    Storage,
+    StoredEvent,
+    TurnLost,
+    Usage,
+    text_block,
+)
 from tests.storage.saying import snapshot
 from tests.storage.writing import OWNER, Factory, accepted, running, taken_anew, writer_of
 

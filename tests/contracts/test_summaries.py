@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.errors import NotFound
-from gateway.messages import Usage
-from gateway.wiring import Storage
+from tests.product import NotFound, Storage, Usage
 from tests.storage.saying import add_turn, archive, ask, finish, summary
 from tests.storage.writing import OWNER
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.wiring import Storage
+from tests.product import Storage
 
 pytestmark = pytest.mark.anyio
 

@@ -2,13 +2,11 @@
 
 import pytest
 
-from gateway.errors import NotFound
 from gateway.events.lifecycle import Outcome
-from gateway.messages import Usage
 from gateway.storage.log import Closing
 from gateway.storage.turns import NewTurn, TurnState
-from gateway.wiring import Storage
 from tests.contracts.test_approvals import asked
+from tests.product import NotFound, Storage, Usage
 from tests.storage.writing import OWNER, accepted, running, writer_of
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,6 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Connection
 
-from gateway.ids import DAY_MS
-from gateway.messages import Usage
 from gateway.storage.api_keys import ApiKey
 from gateway.storage.limits import SideCall
 from gateway.storage.log import Closing
@@ -15,7 +13,7 @@ from gateway.storage.sessions import purges
 from gateway.storage.sign_ins import SignIn
 from gateway.storage.turns import UsedTurns
 from gateway.storage.turns.usage import QUARTER
-from gateway.wiring import Storage
+from tests.product import DAY_MS, Storage, Usage
 from tests.storage.writing import OWNER, accepted, writer_of
 
 pytestmark = pytest.mark.anyio

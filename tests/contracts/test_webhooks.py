@@ -7,8 +7,6 @@ from functools import partial
 import pytest
 from sqlalchemy import Connection
 
-from gateway.errors import Conflict, NotFound
-from gateway.events.lifecycle import Done
 from gateway.storage.artifacts import MIN_COUNTED
 from gateway.storage.database import Prepared
 from gateway.storage.decisions.approvals import ApprovalRow
@@ -26,7 +24,7 @@ from gateway.storage.webhooks.store import (
     Webhooks,
 )
 from gateway.storage.webhooks.sweeping import ENDED
-from gateway.wiring import Storage
+from tests.product import Conflict, Done, NotFound, Storage
 from tests.storage.artifact_rows import add, artifact
 from tests.storage.plans import plan_of
 from tests.storage.writing import OWNER, accepted, running, writer_of

@@ -10,10 +10,9 @@ from gateway.demo.request_schema import MAX_IMAGE
 from gateway.demo.strictness import MAX_FILES, RejectedRequest, check
 from gateway.demo.usage import FILE_TOKENS, count
 from gateway.history.transcript import in_words
-from gateway.messages import Attached, Message, attached_block, text_block
-from gateway.storage.messages import StoredMessage
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
+from tests.product import Attached, Message, StoredMessage, attached_block, text_block
 
 pytestmark = pytest.mark.anyio
 

@@ -10,11 +10,9 @@ import pytest
 
 from gateway.demo.endpoint_styles import STYLES
 from gateway.demo.server import serve_demo
-from gateway.errors import ModelError
-from gateway.messages import Message, ToolSpec
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.base import Answer, ModelRequest
 from tests.endpoints.collection import endpoints
+from tests.product import Answer, Message, ModelError, ModelRequest, ToolSpec
 
 pytestmark = pytest.mark.anyio
 SCRIPT = """/think 用户 asks.

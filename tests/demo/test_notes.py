@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from gateway.demo.demo_tools import MAX_NOTES, NOTES_FILE, write_note
-from gateway.errors import ToolError
-from gateway.settings import Settings
-from gateway.tools.base import ToolContext
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
 from tests.harness import running_gateway, text_of, the
+from tests.product import Settings, ToolContext, ToolError
 from tests.stories import asking
 
 pytestmark = pytest.mark.anyio

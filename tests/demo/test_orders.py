@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gateway.demo.demo_tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
-from gateway.errors import BadArguments, ToolError
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
+from tests.product import BadArguments, ToolError
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

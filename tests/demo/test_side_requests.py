@@ -9,12 +9,10 @@ from gateway.memory.extraction.candidates import find_candidates
 from gateway.memory.extraction.report import LearningReport
 from gateway.memory.extraction.user_messages import excerpts
 from gateway.memory.retrieval_gate.gate import RetrievalGate
-from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.side_calls import NO_CONTEXT, ModelCalls
-from gateway.settings import load_settings
-from gateway.storage.messages import StoredMessage
+from gateway.model.side_calls import NO_CONTEXT
 from tests.loopback import TIMEOUT
+from tests.product import Message, ModelCalls, StoredMessage, load_settings, text_block
 
 pytestmark = pytest.mark.anyio
 

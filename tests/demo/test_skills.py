@@ -14,9 +14,9 @@ from gateway.demo.skill_steps import MAX_STEPS, follow, skill_for
 from gateway.demo.tour import answer
 from gateway.skills.definition import MarkdownSkill
 from gateway.skills.snapshot import snapshot
-from gateway.tools.wrapping import wrap
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
+from tests.product import wrap
 from tests.skills.writing import PLENTY, skill
 
 pytestmark = pytest.mark.anyio

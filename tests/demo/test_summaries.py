@@ -11,15 +11,11 @@ from gateway.demo.server import serve_demo
 from gateway.errors import CompressionFailed
 from gateway.history.summaries.summariser import SummaryLimits, WrittenSummary, summarise
 from gateway.history.summaries.summary import SessionSummary, to_markdown
-from gateway.lexical import estimate_tokens
-from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.side_calls import ModelCalls
-from gateway.settings import load_settings
-from gateway.storage.messages import StoredMessage
 from tests.demo.bare import Received, ask, fetch
 from tests.demo.conftest import Send
 from tests.loopback import TIMEOUT
+from tests.product import Message, ModelCalls, StoredMessage, estimate_tokens, load_settings, text_block
 
 pytestmark = pytest.mark.anyio
 INSTRUCTIONS = (Path(__file__).parents[2] / "prompts" / "summary.md").read_text(encoding="utf-8")

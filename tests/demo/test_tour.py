@@ -9,10 +9,10 @@ import pytest
 from gateway.demo.question import memories_in
 from gateway.demo.tour import ALONE, TOGETHER
 from gateway.memory.rendering import NOTE
-from gateway.tools.wrapping import wrap
 from tests.demo.bare import Received, ask
 from tests.demo.conftest import Send
 from tests.loopback import TIMEOUT
+from tests.product import wrap
 
 pytestmark = pytest.mark.anyio
 TOOLS = [

@@ -7,7 +7,7 @@ import pytest
 from tests.documents.blocks import CHINESE, blocks
 from tests.documents.reader import type_all
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 
 @pytest.mark.parametrize("page", [page for page in CHINESE if blocks(page)])

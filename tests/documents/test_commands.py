@@ -7,7 +7,7 @@ import pytest
 from tests.documents.blocks import CHINESE, PAGES, blocks
 from tests.documents.reader import NOT_TYPED, STAYS_OPEN, not_typed, type_all
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page) and page not in CHINESE])

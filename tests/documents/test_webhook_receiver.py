@@ -8,10 +8,10 @@ from pathlib import Path
 
 import httpx2
 
-from gateway.ids import now_ms
 from gateway.service.webhook_messages import headers, new_secret
 from tests.documents.blocks import ROOT
 from tests.loopback import TIMEOUT, free_port
+from tests.product import now_ms
 
 
 def test_it_takes_what_is_signed_once(tmp_path: Path) -> None:

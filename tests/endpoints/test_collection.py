@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from gateway.errors import ModelError
-from gateway.messages import Message
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.base import Answer, Delta, ModelRequest
+from gateway.model.base import Delta
 from tests.endpoints.collection import HERE, Case, Response, cases, endpoints
 from tests.endpoints.player import Player, playing
+from tests.product import Answer, Message, ModelError, ModelRequest
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 ASKED = ModelRequest("m", 4000, [], [Message("user", [{"type": "text", "text": "Hello"}])])

@@ -7,11 +7,9 @@ import orjson
 
 from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.ids import now_ms
-from gateway.storage.artifacts import ArtifactRow
-from gateway.wiring import Storage, open_storage
 from tests.history.copying import artifact_store_of, aside_in, blobs_in, exported
 from tests.history.past import Past, compress_past, sealed, settings_in, write_past
+from tests.product import ArtifactRow, Storage, now_ms, open_storage
 from tests.storage.writing import OWNER
 
 TALK = [Past("看一下订单", ("好的",)), Past("more", ("d",))]

@@ -7,18 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gateway.errors import BlobMissing, Conflict
+from gateway.errors import BlobMissing
 from gateway.events.session_changes import Compression
 from gateway.history.archive import read_version
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
-from gateway.messages import Message, Usage
-from gateway.model.side_calls import ModelCalls
-from gateway.settings import Settings, load_settings
 from gateway.storage.archives import CompressionRow
-from gateway.wiring import Storage
 from tests.history.scripted import ScriptedModel, says, user, words
+from tests.product import Conflict, Message, ModelCalls, Settings, Storage, Usage, load_settings
 from tests.storage.writing import OWNER, running, sqlite_storage
 
 MODEL = "claude-sonnet-4-5"

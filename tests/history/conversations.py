@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gateway.messages import Block, Message, text_block
 from gateway.storage.archives import CompressionRow
 from tests.history.scripted import call, result, results, says, thought
+from tests.product import Block, Message, text_block
 
 TEXTS = st.sampled_from(
     ["hello", "请帮我订一张去台北的车票。", "預算不超過 5000 元", "", " \n", "one " * 200, "计划" * 300]

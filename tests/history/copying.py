@@ -12,8 +12,7 @@ import orjson
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.history.copies.export import Contents, Export, counts_of
 from gateway.history.copies.imports import MAX_ROWS, import_session
-from gateway.settings import load_settings
-from gateway.wiring import Storage
+from tests.product import Storage, load_settings
 from tests.storage.writing import OWNER
 
 QUOTA = 1_073_741_824

@@ -7,16 +7,28 @@ from pathlib import Path
 import orjson
 from hypothesis import strategies as st
 
-from gateway.events.content import Text
-from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
-from gateway.events.lifecycle import Done, TurnStart
 from gateway.history.archive import version_path, write_version
-from gateway.messages import Attached, Message, Usage, attached_block, text_block
-from gateway.settings import Settings, load_settings
 from gateway.storage.archives import CompressionRow, SummaryRow
-from gateway.storage.log import Closing
-from gateway.storage.turns import NewTurn
-from gateway.wiring import Storage
+from tests.product import (
+    Attached,
+    Closing,
+    Done,
+    EventData,
+    Message,
+    NewTurn,
+    Settings,
+    Storage,
+    StoredEvent,
+    Text,
+    TurnStart,
+    Usage,
+    attached_block,
+    encode,
+    encode_data,
+    encode_scope,
+    load_settings,
+    text_block,
+)
 from tests.storage.archiving import append
 from tests.storage.saying import add_version, version
 from tests.storage.writing import OWNER

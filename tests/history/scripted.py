@@ -7,11 +7,21 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from gateway.messages import Block, Message, Usage, text_block, tool_result_block
-from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
+from gateway.model.base import Started
 from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.endpoint_queue import EndpointQueue
-from gateway.storage.messages import StoredMessage
+from tests.product import (
+    Answer,
+    Block,
+    Chunk,
+    Message,
+    ModelRequest,
+    StoredMessage,
+    Take,
+    Usage,
+    text_block,
+    tool_result_block,
+)
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
 SUMMARY: dict[str, Any] = {

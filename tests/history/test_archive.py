@@ -16,21 +16,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select, text
 
-from gateway.errors import ArchiveDamaged, Conflict, StorageError, TurnInProgress
-from gateway.events.envelope import StoredEvent
+from gateway.errors import TurnInProgress
 from gateway.events.session_changes import Compression
 from gateway.history import archive as archiving
-from gateway.messages import Message, text_block
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.segments import Packer
 from gateway.storage.archives.store import Archives
-from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import loose_events, messages
 from gateway.storage.sessions.purges import Purges
-from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.session_search import Fts5TurnWords
-from gateway.wiring import Storage, storage_on
+from tests.product import (
+    ArchiveDamaged,
+    Conflict,
+    FolderBlobs,
+    Message,
+    SqliteDatabase,
+    Storage,
+    StorageError,
+    StoredEvent,
+    StoredMessage,
+    storage_on,
+    text_block,
+)
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
 from tests.storage.writing import OWNER, accepted, sqlite_storage
 

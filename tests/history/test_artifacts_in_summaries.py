@@ -17,16 +17,22 @@ from gateway.history.summaries.summary import Reference, SessionSummary, render,
 from gateway.history.tokens import TokenMeter
 from gateway.history.transcript import fold, view
 from gateway.ids import new_artifact_ref
-from gateway.lexical import estimate_tokens
-from gateway.messages import Attached, Message, attached_block, text_block
-from gateway.model.side_calls import ModelCalls
-from gateway.settings import load_settings
-from gateway.storage.artifacts import ArtifactRow, Chunk
-from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring.storage import storage_on
+from gateway.storage.artifacts import Chunk
 from tests.history.compressing import MODEL, TEXT, Session, talk
 from tests.history.copying import artifact_store_of
 from tests.history.scripted import ScriptedModel, call, result, results, says, stored, summary, user
+from tests.product import (
+    ArtifactRow,
+    Attached,
+    Message,
+    ModelCalls,
+    SqliteDatabase,
+    attached_block,
+    estimate_tokens,
+    load_settings,
+    storage_on,
+    text_block,
+)
 from tests.storage.writing import OWNER
 
 BARE = SessionSummary(goal="Plan a trip.", progress=["Began."])

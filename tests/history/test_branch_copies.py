@@ -10,10 +10,10 @@ import pytest
 from gateway.errors import BadImport
 from gateway.history.archive import read_version
 from gateway.storage.branches import ROOT
-from gateway.wiring import Storage, open_storage
 from tests.history.copying import exported, imported
 from tests.history.past import Past, compress_past, sealed, settings_in, write_past
 from tests.history.test_export import is_empty
+from tests.product import Storage, open_storage
 from tests.storage.saying import archive
 from tests.storage.writing import OWNER
 

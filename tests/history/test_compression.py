@@ -8,7 +8,6 @@ import pytest
 
 from gateway.errors import CompressionFailed, NothingToCompress
 from gateway.history.transcript import fold, problems, view
-from gateway.messages import Message
 from tests.history.compressing import MODEL, TEXT, Notified, Session, session, talk
 from tests.history.scripted import (
     SUMMARY,
@@ -21,6 +20,7 @@ from tests.history.scripted import (
     thought,
     user,
 )
+from tests.product import Message
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

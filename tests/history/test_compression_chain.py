@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.history.transcript import fold, problems, view
-from gateway.messages import Message
-from gateway.storage.messages import StoredMessage
 from tests.history.compressing import TEXT, Session, archived, session
 from tests.history.conversations import turns
 from tests.history.scripted import (
     says,
     user,
 )
+from tests.product import Message, StoredMessage
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import CompressionFailed, Conflict, ModelError, NotFound, StorageError
+from gateway.errors import CompressionFailed
 from gateway.history.transcript import view
 from gateway.storage.archives import CompressionRow
 from gateway.storage.exclusive import LocalExclusive
@@ -19,6 +19,7 @@ from tests.history.scripted import (
     user,
     words,
 )
+from tests.product import Conflict, ModelError, NotFound, StorageError
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -9,13 +9,8 @@ import pytest
 
 from gateway.artifacts.artifact_store import CANDIDATE_TIME, Origin
 from gateway.artifacts.content import bytes_content, text_content
-from gateway.errors import ArtifactsFull, Conflict, StorageError
 from gateway.history.transcript import fold, view
-from gateway.ids import now_ms
-from gateway.messages import Attached
-from gateway.storage.artifacts import CHUNK, ArtifactRow
-from gateway.storage.blobs.folder import FolderBlobs
-from gateway.wiring import Storage, open_storage
+from gateway.storage.artifacts import CHUNK
 from tests.history.artifact_copies import (
     LONG,
     TALK,
@@ -30,6 +25,17 @@ from tests.history.artifact_copies import (
 )
 from tests.history.copying import artifact_store_of, aside_in, exported, imported
 from tests.history.past import settings_in, write_past
+from tests.product import (
+    ArtifactRow,
+    ArtifactsFull,
+    Attached,
+    Conflict,
+    FolderBlobs,
+    Storage,
+    StorageError,
+    now_ms,
+    open_storage,
+)
 from tests.storage.writing import OWNER
 
 

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from gateway.errors import NothingToCompress
 from gateway.history.compression.cut_position import MIN_TOKENS, Cut, find_cut
-from gateway.messages import Message
-from gateway.storage.messages import History
 from tests.history.conversations import conversations, version
 from tests.history.scripted import call, result, results, says, stored, user
+from tests.product import History, Message
 
 
 def cut_of(

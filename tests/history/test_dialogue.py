@@ -3,9 +3,9 @@
 from hypothesis import given
 
 from gateway.history.summaries.dialogue import MAX_ARGUMENTS, MAX_FILE, MAX_RESULT, MAX_TEXT, write_out
-from gateway.messages import Attached, Message, attached_block, text_block
 from tests.history.conversations import conversations
 from tests.history.scripted import call, result, results, says, stored, thought, user
+from tests.product import Attached, Message, attached_block, text_block
 
 
 def told(*messages: Message) -> str:

@@ -12,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import BadImport, Conflict, NotFound, TurnInProgress
-from gateway.storage.messages import History
-from gateway.storage.turns import NewTurn
-from gateway.wiring import Storage, open_storage
+from gateway.errors import BadImport, TurnInProgress
 from tests.history.copying import blobs_in, exported, exporting, imported, sealed_as
 from tests.history.past import (
     BEGAN,
@@ -27,6 +24,7 @@ from tests.history.past import (
     summarise_past,
     write_past,
 )
+from tests.product import Conflict, History, NewTurn, NotFound, Storage, open_storage
 from tests.storage.archiving import all_events, archive
 from tests.storage.writing import OWNER
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.artifacts.content import ArtifactContent, text_content
-from gateway.errors import ArtifactDamaged, NotFound
-from gateway.storage.artifacts import CHUNK, ArtifactRow
-from gateway.wiring import Storage, open_storage
+from gateway.errors import ArtifactDamaged
+from gateway.storage.artifacts import CHUNK
 from tests.history.artifact_copies import (
     TALK,
     fill,
@@ -20,6 +19,7 @@ from tests.history.artifact_copies import (
 )
 from tests.history.copying import artifact_store_of, exported, exporting, imported
 from tests.history.past import settings_in, write_past
+from tests.product import ArtifactRow, NotFound, Storage, open_storage
 from tests.storage.writing import OWNER
 
 

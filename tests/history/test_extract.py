@@ -7,19 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import CompressionFailed, LimitsUnavailable, ModelError
+from gateway.errors import CompressionFailed, LimitsUnavailable
 from gateway.history.compression import compressor as compressing
 from gateway.history.summaries.extract import MIN_EXTRACT, NOTED, extracted
 from gateway.history.summaries.summariser import SummaryLimits, summarise
 from gateway.history.summaries.summary import SessionSummary, to_markdown
-from gateway.lexical import estimate_tokens
-from gateway.messages import Message, text_block, tool_result_block
-from gateway.model.base import ModelRequest
 from gateway.model.side_calls import Completion
 from gateway.storage.archives import CompressionRow, Trigger
-from gateway.storage.messages import StoredMessage
 from tests.history.compressing import MODEL, TEXT, Session, session
 from tests.history.scripted import says, summary, user
+from tests.product import (
+    Message,
+    ModelError,
+    ModelRequest,
+    StoredMessage,
+    estimate_tokens,
+    text_block,
+    tool_result_block,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from gateway.errors import BadImport
 from gateway.history.copies.checked_file import check
 from gateway.storage.artifacts import CHUNK
-from gateway.wiring import open_storage
 from tests.history.artifact_copies import LONG, a_file, forged, is_untouched, lines_of, parsed
 from tests.history.copying import imported
 from tests.history.past import settings_in
+from tests.product import open_storage
 
 SOME = settings(max_examples=6)
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from gateway.errors import BadImport
 from gateway.history.copies.checked_file import check
-from gateway.wiring import open_storage
 from tests.history.copying import exported
 from tests.history.past import Past, compress_past, sealed, settings_in, summarise_past, write_past
+from tests.product import open_storage
 
 Path = tuple[str | int, ...]
 

@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ArchiveDamaged, Conflict, StorageError
 from gateway.history.copies.imports import MAX_ROWS, MAX_ROWS_SIZE
-from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.messages import History
-from gateway.wiring import Storage, open_storage
 from tests.history.copying import blobs_in, exported, imported
 from tests.history.past import (
     PASTS,
@@ -23,6 +19,7 @@ from tests.history.past import (
     summarise_past,
     write_past,
 )
+from tests.product import ArchiveDamaged, Conflict, FolderBlobs, History, Storage, StorageError, open_storage
 from tests.storage.archiving import all_events, archive
 from tests.storage.writing import OWNER
 

@@ -14,21 +14,21 @@ from gateway.history.copies.checked_file import check
 from gateway.history.summaries.dialogue import write_out
 from gateway.history.tokens import tokens_of
 from gateway.history.transcript import fold, problems, tools_read_in, view
-from gateway.messages import (
-    ARTIFACT,
+from gateway.messages import ARTIFACT, Role
+from gateway.turn.context import user_messages_in
+from tests.history.copying import exported
+from tests.history.past import Past, sealed, settings_in, write_past
+from tests.product import (
     Attached,
+    History,
     Message,
     Recalled,
-    Role,
+    StoredMessage,
     attached_block,
+    open_storage,
     recalled_block,
     text_block,
 )
-from gateway.storage.messages import History, StoredMessage
-from gateway.turn.context import user_messages_in
-from gateway.wiring import open_storage
-from tests.history.copying import exported
-from tests.history.past import Past, sealed, settings_in, write_past
 
 FILE = Attached(
     ref="ART-0123456789", name="订单.csv", mime="text/csv", size=9, shown="compact", text="9 rows"

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import StorageError
-from gateway.events.envelope import StoredEvent
 from gateway.history.indexer import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
 from gateway.storage.sessions.search import Search
-from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
+from tests.product import Storage, StorageError, StoredEvent
 from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER, sqlite_storage
 

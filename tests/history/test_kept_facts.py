@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from gateway.history.summaries.kept_facts import MAX_IDENTIFIERS, complete
 from gateway.history.summaries.summary import SessionSummary, to_markdown
-from gateway.lexical import estimate_tokens
-from gateway.messages import Message
 from tests.history.conversations import conversations
 from tests.history.scripted import call, result, results, says, stored, user
+from tests.product import Message, estimate_tokens
 
 BARE = SessionSummary(goal="Plan a trip.")
 

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from gateway.artifacts.artifact_store import CANDIDATE_TIME
-from gateway.errors import Conflict
 from gateway.history.archive import archive_paths, folder_of, version_path
-from gateway.ids import now_ms
 from gateway.storage.archives import ArchiveRow
-from gateway.wiring import Storage, open_artifact_store
+from gateway.wiring import open_artifact_store
 from tests.forked import telling
 from tests.harness import settings_for
+from tests.product import Conflict, Storage, now_ms
 from tests.storage.archiving import archive, archive_without_end, converse, everything
 from tests.storage.saying import add_version, version
 from tests.storage.writing import OWNER, sqlite_storage

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import NotFound
 from gateway.history.message_view import messages_of
 from gateway.history.transcript import Folding, fold, view
-from gateway.messages import Message, text_block, tool_result_block
 from gateway.storage.sessions.transcripts import MAX_PAGE, PAGE_SIZE
-from gateway.wiring import Storage
+from tests.product import Message, NotFound, Storage, text_block, tool_result_block
 from tests.storage.saying import add_version, ask, finish, talk, tell, version
 from tests.storage.writing import OWNER
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import Conflict
-from gateway.wiring import Storage
 from tests.history.compressing import MODEL, Session, talk
 from tests.history.scripted import ScriptedModel
 from tests.postgres import needs_postgres
+from tests.product import Conflict, Storage
 from tests.storage.writing import OWNER, postgres_storage, sqlite_storage
 
 pytestmark = pytest.mark.anyio

@@ -7,26 +7,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import BadArguments, ToolError
-from gateway.events.content import Retrieval, Text
-from gateway.events.envelope import EventData, encode, encode_data, encode_scope
-from gateway.events.lifecycle import Done
 from gateway.history.lookup import EXCERPT, SEARCHED, excerpt
 from gateway.history.read_archive import EXCERPTS, MAX_TOKENS, MESSAGES, read_archive
-from gateway.lexical import estimate_tokens, query_tokens
-from gateway.messages import (
+from gateway.messages import Role
+from tests.product import (
     Attached,
+    BadArguments,
     Block,
+    Closing,
+    Done,
+    EventData,
     Message,
-    Role,
+    Retrieval,
+    Storage,
+    Text,
+    ToolContext,
+    ToolError,
     Usage,
     attached_block,
+    encode,
+    encode_data,
+    encode_scope,
+    estimate_tokens,
+    query_tokens,
     text_block,
     tool_result_block,
 )
-from gateway.storage.log import Closing
-from gateway.tools.base import ToolContext
-from gateway.wiring import Storage
 from tests.storage.archiving import archive
 from tests.storage.saying import add_version, version
 from tests.storage.writing import running

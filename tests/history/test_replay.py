@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events.envelope import StoredEvent
 from gateway.history.replay import PAGE, TICK, Pace, replay
-from gateway.wiring import Storage, open_storage
 from tests.history.past import Past, settings_in, write_past
+from tests.product import Storage, StoredEvent, open_storage
 from tests.storage.archiving import all_events
 
 pytestmark = pytest.mark.anyio

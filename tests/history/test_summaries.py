@@ -14,9 +14,9 @@ from gateway.history.summaries.summary import (
     render_carried,
     to_markdown,
 )
-from gateway.lexical import estimate_tokens
 from gateway.storage.archives import SummaryRow
 from tests.history.conversations import version
+from tests.product import estimate_tokens
 
 SCALARS = (
     st.none()

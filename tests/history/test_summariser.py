@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import CompressionFailed, ModelError
+from gateway.errors import CompressionFailed
 from gateway.history.summaries.summariser import SummaryLimits, WrittenSummary, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
-from gateway.lexical import estimate_tokens
-from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer
-from gateway.model.side_calls import ModelCalls, UsageSum
-from gateway.settings import load_settings
+from gateway.model.side_calls import UsageSum
 from tests.history.scripted import (
     SUMMARY,
     USAGE,
@@ -29,6 +25,16 @@ from tests.history.scripted import (
     summary,
     user,
     words,
+)
+from tests.product import (
+    Answer,
+    Message,
+    ModelCalls,
+    ModelError,
+    Usage,
+    estimate_tokens,
+    load_settings,
+    text_block,
 )
 
 pytestmark = pytest.mark.anyio

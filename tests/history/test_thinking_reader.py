@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ModelError
 from gateway.history.thinking_reader import (
     MADE_BY,
     Form,
@@ -21,16 +20,8 @@ from gateway.history.thinking_reader import (
     signed_off,
 )
 from gateway.history.transcript import fold, problems, view
-from gateway.messages import (
-    ATTACHED,
-    RECALLED,
-    Block,
-    Message,
-    recalled_in,
-    text_block,
-    tool_result_block,
-)
-from gateway.storage.messages import History, StoredMessage
+from gateway.messages import ATTACHED, RECALLED, recalled_in
+from tests.product import Block, History, Message, ModelError, StoredMessage, text_block, tool_result_block
 
 HERE = "e1"
 READER = ThinkingReader("a", HERE, "t2")

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ModelError
 from gateway.history.tokens import (
     HIGHEST,
     LOWEST,
@@ -22,11 +21,21 @@ from gateway.history.tokens import (
     tokens_of,
 )
 from gateway.history.transcript import view
-from gateway.lexical import estimate_tokens
-from gateway.messages import Attached, Block, Message, ToolSpec, Usage, attached_block, text_block
-from gateway.model.base import ModelRequest
-from gateway.storage.messages import History, StoredMessage
 from tests.history.scripted import ScriptedModel, call, result, results, says, stored, thought, user, words
+from tests.product import (
+    Attached,
+    Block,
+    History,
+    Message,
+    ModelError,
+    ModelRequest,
+    StoredMessage,
+    ToolSpec,
+    Usage,
+    attached_block,
+    estimate_tokens,
+    text_block,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -8,12 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.history.transcript import fold, problems, tools_read_in, view
-from gateway.messages import ARTIFACT, Attached, Message, attached_block, text_block, tool_result_block
-from gateway.storage.messages import History, StoredMessage
+from gateway.messages import ARTIFACT
 from gateway.tools.policy import CLIENT_INSTRUCTIONS, FILE_READ, SERVER_TOOL, is_trusted
-from gateway.tools.wrapping import wrap
 from tests.history.conversations import conversations, version
 from tests.history.scripted import call, says, stored, thought, user
+from tests.product import (
+    Attached,
+    History,
+    Message,
+    StoredMessage,
+    attached_block,
+    text_block,
+    tool_result_block,
+    wrap,
+)
 
 CALLS = st.sampled_from(["c1", "c2", "c3"])
 TEXTS = st.builds(text_block, st.sampled_from(["", " \n", "hello", "你好"]))

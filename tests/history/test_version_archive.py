@@ -10,14 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ArchiveDamaged
 from gateway.history.archive import read_version, write_version
-from gateway.messages import Message, Usage, text_block
 from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.lines import message_line, message_of
-from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import open_blobs
-from gateway.storage.messages import StoredMessage
+from tests.product import ArchiveDamaged, Blobs, Message, StoredMessage, Usage, text_block
 from tests.storage.saying import version
 
 pytestmark = pytest.mark.anyio

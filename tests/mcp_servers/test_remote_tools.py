@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from gateway.settings.value_types import McpServer
-from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.tool_names import tool_names
 from gateway.tools.mcp.tool_schemas import usable_schema
 from gateway.tools.registry import Tools
+from tests.product import ToolContext, ToolOutput
 
 OBJECT: dict[str, Any] = {"type": "object"}
 NAMES = st.text(st.sampled_from("ab._- 天气é") | st.characters(codec="utf-8"), max_size=80)

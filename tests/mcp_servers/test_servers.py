@@ -10,12 +10,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.lifespan import model_memory_tools
-from gateway.settings import Settings
-from gateway.supervisor import Supervisor
 from gateway.tools.mcp import reconnecting_server
 from gateway.tools.mcp.configured_servers import McpServers
 from tests.harness import TIMEOUT, running_gateway
 from tests.mcp_servers.serving import address, program
+from tests.product import Settings, Supervisor
 
 pytestmark = pytest.mark.anyio
 

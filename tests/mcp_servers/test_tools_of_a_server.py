@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateway.events.envelope import EventData
 from gateway.events.tool_calls import ToolProgress
 from gateway.settings.value_types import McpServer
-from gateway.tools.base import File
 from gateway.tools.mcp import reconnecting_server
 from tests.harness import TIMEOUT
 from tests.loopback import served
@@ -26,6 +24,7 @@ from tests.mcp_servers.serving import (
     context,
     program,
 )
+from tests.product import EventData, File
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,8 @@ from gateway.memory.corrections.corrections import Action
 from gateway.memory.editor import Editor
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import Evidence, Filter, MemoryRow, Scope, Viewer
+from gateway.storage.memories import Evidence, Viewer
+from tests.product import Filter, MemoryRow, Scope
 
 ANN = Scope("ann")
 COACH = Scope("ann", role_id="coach")

@@ -4,7 +4,7 @@ import pytest
 
 from gateway.memory.citation_estimate import cited_in
 from gateway.memory.validation import NewMemory, make
-from gateway.storage.memories import MemoryRow, Scope
+from tests.product import MemoryRow, Scope
 
 ID = "m_0000000000000001"
 

@@ -17,12 +17,11 @@ from gateway.memory.changes import Attribution
 from gateway.memory.context_changes import ContextDiff, changes_since, context_state
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.messages import FORGOTTEN, Message, recalled_block, recalled_in, text_block
-from gateway.storage.memories import MemoryRow, Scope
+from gateway.messages import FORGOTTEN, recalled_in
 from gateway.storage.memories.store import MemoryStore
-from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import Corrections
+from tests.product import History, MemoryRow, Message, Scope, StoredMessage, recalled_block, text_block
 
 pytestmark = pytest.mark.anyio
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
+from gateway.errors import DuplicateMemory, MemoryChanged
 from gateway.lexical import tokens
 from gateway.memory.corrections.cascade import DERIVABLE_TYPES, premises_of
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.validation import MAX_CONTENT, NewMemory
-from gateway.storage.memories import AllScopes, Evidence, Link, Scope
+from gateway.storage.memories import Evidence, Link
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, Corrections, recalled, saved
+from tests.product import AllScopes, InvalidRequest, NotFound, Scope
 
 pytestmark = pytest.mark.anyio
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import InvalidRequest, MemoryFull, StorageError
-from gateway.ids import now_ms
+from gateway.errors import MemoryFull
 from gateway.memory.changes import Attribution
 from gateway.memory.export import PAGE, export
 from gateway.memory.import_file import MAX_LINE_LENGTH, MAX_REPORTED, ImportReport, MemoryImport, lines_of
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import AllScopes, Evidence, Filter, Link, MemoryRow, Scope
+from gateway.storage.memories import Evidence, Link
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import Corrections
+from tests.product import AllScopes, Filter, InvalidRequest, MemoryRow, Scope, StorageError, now_ms
 
 pytestmark = pytest.mark.anyio
 

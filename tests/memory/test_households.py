@@ -10,8 +10,9 @@ from gateway.memory.changes import Attribution, Changed
 from gateway.memory.export import export
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import AllScopes, Evidence, Scope
+from gateway.storage.memories import Evidence
 from tests.memory.correcting import Corrections
+from tests.product import AllScopes, Scope
 
 pytestmark = pytest.mark.anyio
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gateway.errors import InvalidRequest, NotFound
 from gateway.memory.corrections.merging import joined
 from gateway.memory.memories import Memories
 from tests.memory.correcting import ANN, BY, COACH, Corrections, recalled, saved
+from tests.product import InvalidRequest, NotFound
 
 
 @pytest.mark.anyio

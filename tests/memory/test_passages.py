@@ -3,8 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway.lexical import estimate_tokens
 from gateway.memory.passages import PASSAGE_TOKENS, WHOLE_TOKENS, passages
+from tests.product import estimate_tokens
 
 PARTS = st.sampled_from(
     (

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import InvalidRequest, MemoryChanged, NotFound
+from gateway.errors import MemoryChanged
 from gateway.memory.profiles import MAX_KEY, MAX_KEYS, MAX_PROFILE, MAX_VALUE, ScopedProfiles
-from gateway.storage.memories import Scope
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
+from tests.product import InvalidRequest, NotFound, Scope
 
 pytestmark = pytest.mark.anyio
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ToolError
 from gateway.memory.provenance import Provenance, provenance_of, tells
 from gateway.memory.tool import TRUSTS
-from gateway.tools.base import Exchange, ToolContext, UserMessage
+from gateway.tools.base import Exchange, UserMessage
 from gateway.tools.policy import is_trusted
+from tests.product import ToolContext, ToolError
 from tests.tools import calling
 
 PAGE, SERVER, OWN = "http_fetch", "mcp__shop__review", "look_up"

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.ids import now_ms
 from gateway.memory.changes import Attribution
 from gateway.memory.recall import InContext
 from gateway.memory.services import MemoryServices
 from gateway.memory.validation import NewMemory
-from gateway.settings import load_settings
-from gateway.storage.memories import Scope
-from gateway.wiring import open_memory
+from tests.product import Scope, load_settings, now_ms, open_memory
 
 pytestmark = pytest.mark.anyio
 

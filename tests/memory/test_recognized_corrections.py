@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import GatewayError, InvalidRequest, MemoryChanged
+from gateway.errors import MemoryChanged
 from gateway.memory.changes import Changed
 from gateway.memory.editor import Editor
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import Evidence, Filter, Link
+from gateway.storage.memories import Evidence, Link
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import ANN, BY, COACH, Corrections, recalled, saved
+from tests.product import Filter, GatewayError, InvalidRequest
 
 pytestmark = pytest.mark.anyio
 

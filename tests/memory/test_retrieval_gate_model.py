@@ -8,13 +8,11 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.errors import ModelError
 from gateway.memory.retrieval_gate import gate
 from gateway.memory.retrieval_gate.gate import RetrievalGate, decide
-from gateway.model.base import Chunk, Model, ModelRequest, Take
-from gateway.model.side_calls import ModelCalls
-from gateway.settings import load_settings
+from gateway.model.base import Model
 from tests.history.scripted import Scripted, ScriptedModel, answer
+from tests.product import Chunk, ModelCalls, ModelError, ModelRequest, Take, load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import InvalidRequest, MemoryFull
+from gateway.errors import MemoryFull
 from gateway.lexical import plain_form
 from gateway.memory import rendering, validation
 from gateway.memory.changes import Attribution
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import AllScopes, Evidence, Filter, MemorySource, Scope
+from gateway.storage.memories import Evidence, MemorySource
+from tests.product import AllScopes, Filter, InvalidRequest, Scope
 
 pytestmark = pytest.mark.anyio
 

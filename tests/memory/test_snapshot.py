@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.ids import DAY_MS
-from gateway.lexical import estimate_tokens
 from gateway.memory import rendering, snapshot, validation
 from gateway.memory.changes import Attribution
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import MemoryRow, Profile, Scope
+from gateway.storage.memories import Profile
 from gateway.storage.memories.store import MemoryStore
 from tests.loop_watchdog import LIMIT, steps_taken
+from tests.product import DAY_MS, MemoryRow, Scope, estimate_tokens
 
 pytestmark = pytest.mark.anyio
 

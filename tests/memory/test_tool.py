@@ -10,24 +10,31 @@ from typing import Any
 import pytest
 
 from gateway.api.memory_replies import MemoryItem
-from gateway.errors import BadArguments, ToolError
-from gateway.events.content import Retrieval
-from gateway.events.envelope import EventData
 from gateway.events.memory_skill_artifact import Memory
-from gateway.lexical import estimate_tokens
 from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import document_of
 from gateway.memory.memories import Memories
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.tool import manage_memory, unavailable_memory_tool
 from gateway.memory.validation import NewMemory, indexed
-from gateway.storage.memories import AllScopes, Evidence, Filter, Scope
+from gateway.storage.memories import Evidence
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
-from gateway.tools.base import Exchange, ToolContext, UserMessage
+from gateway.tools.base import Exchange, UserMessage
 from gateway.tools.policy import verdict_of
 from gateway.tools.wrapping import Wrapped
 from tests.memory.correcting import Corrections
+from tests.product import (
+    AllScopes,
+    BadArguments,
+    EventData,
+    Filter,
+    Retrieval,
+    Scope,
+    ToolContext,
+    ToolError,
+    estimate_tokens,
+)
 from tests.tools import calling
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,6 @@ import pytest
 
 from gateway.demo.connection import Act, Disconnect, Request
 from gateway.demo.server import reply_json
-from gateway.errors import ModelError, SettingsError
-from gateway.messages import Message, text_block
 from gateway.model import endpoint_inquiry, endpoint_questions
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, ModelRequest
@@ -18,6 +16,7 @@ from gateway.model.endpoint_address import is_anthropics, is_local
 from gateway.model.endpoint_facts import NOTHING, ModelFacts
 from tests.local_endpoint import LocalEndpoint, llama, lm_studio, ollama, serving, vllm
 from tests.loopback import TIMEOUT, free_port
+from tests.product import Message, ModelError, SettingsError, text_block
 
 pytestmark = pytest.mark.anyio
 

@@ -5,15 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.errors import ModelError
 from gateway.model import endpoint_liveness
 from gateway.model.endpoint_address import is_local
 from gateway.model.endpoint_liveness import EndpointLiveness, FirstByteWait
 from gateway.model.http_client import Wire
 from gateway.model.retry_delay import StartPatience
-from gateway.settings import load_settings
 from tests.loopback import TIMEOUT, free_port
 from tests.one_slot_server import one_slot_server
+from tests.product import ModelError, load_settings
 
 pytestmark = pytest.mark.anyio
 

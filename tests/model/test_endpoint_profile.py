@@ -18,9 +18,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.demo.api_versions import KeyHeader
-from gateway.demo.server import serve_demo
-from gateway.errors import ModelError, SettingsError
-from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Delta, Model, ModelRequest
 from gateway.model.endpoint_facts import ModelFacts
@@ -32,8 +29,8 @@ from gateway.model.endpoint_profile import (
     EndpointProfile,
     left_out,
 )
-from gateway.settings import load_settings
 from tests.loopback import served
+from tests.product import Message, ModelError, SettingsError, load_settings, serve_demo, text_block
 
 pytestmark = pytest.mark.anyio
 

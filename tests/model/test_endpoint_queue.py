@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ModelError
 from gateway.model import endpoint_queue
 from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.endpoint_queue import EndpointQueue, GaveWay, Ticket
 from tests.loopback import TIMEOUT
+from tests.product import ModelError
 
 pytestmark = pytest.mark.anyio
 

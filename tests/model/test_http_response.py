@@ -12,8 +12,6 @@ import aiohttp
 import httptools
 import pytest
 
-from gateway.errors import ModelError
-from gateway.messages import Message, text_block
 from gateway.model import base as model_base
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Delta, ModelRequest
@@ -24,6 +22,7 @@ from gateway.model.message_stream import MessageStream
 from gateway.model.response_chunks import chunks_of
 from gateway.model.watchdog import Watchdog
 from tests.loopback import TIMEOUT
+from tests.product import Message, ModelError, text_block
 
 pytestmark = pytest.mark.anyio
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ModelError, TooManyToolCalls
-from gateway.messages import Block, Usage
+from gateway.errors import TooManyToolCalls
 from gateway.model.base import Answer, Chunk, Delta, Started
 from gateway.model.bounds import Bounds
 from gateway.model.message_blocks import MAX_DELTA
 from gateway.model.message_stream import MessageStream
+from tests.product import Block, ModelError, Usage
 
 Event = dict[str, Any]
 USAGE = {"input_tokens": 10, "output_tokens": 1}

@@ -3,9 +3,10 @@
 
 import pytest
 
-from gateway.errors import ModelError, Overflow
+from gateway.errors import Overflow
 from gateway.model.overflow import overflow_in
 from gateway.model.upstream_failures import failure_of_status
+from tests.product import ModelError
 
 TOO_LONG: dict[str, tuple[int | None, int | None]] = {
     # message: (window, prompt), as far as it tells them

@@ -9,8 +9,8 @@ from genai_prices import extract_usage
 from genai_prices.data_snapshot import get_snapshot
 from genai_prices.types import ConditionalPrice, ModelPrice, StartDateConstraint
 
-from gateway.messages import Usage
 from gateway.model.prices import cost_of, window_of
+from tests.product import Usage
 
 MILLION = 1_000_000
 

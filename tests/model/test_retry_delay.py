@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ModelError
 from gateway.model.retry_delay import retry_delay
+from tests.product import ModelError
 
 
 def failed(*, retryable: bool = True, retry_after: float | None = None) -> ModelError:

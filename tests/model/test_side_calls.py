@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ModelError
-from gateway.messages import Usage
 from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
 from gateway.model.side_calls import (
     CallContext,
@@ -19,9 +17,9 @@ from gateway.model.side_calls import (
     read_json,
     request_of,
 )
-from gateway.settings import load_settings
 from tests.history.scripted import USAGE, Broken, Scripted, ScriptedModel, answer
 from tests.loopback import TIMEOUT
+from tests.product import ModelError, Usage, load_settings
 
 pytestmark = pytest.mark.anyio
 

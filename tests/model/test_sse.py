@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ModelError
 from gateway.model.sse import ErrorData, SseParser
+from tests.product import ModelError
 
 ORDINARY = b'event: content_block_delta\ndata: {"a":1}\n\n'
 

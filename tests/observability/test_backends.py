@@ -9,10 +9,10 @@ import httpx2
 import pytest
 
 from gateway.ids import root_span_id
-from gateway.settings import Settings
 from gateway.telemetry.spans.truncated_json import TRUNCATED
 from tests.observability.backends import found_by_mlflow, running_mlflow, running_phoenix, with_backends
 from tests.observability.load import RecordedTurn, busy_gateway, on_record, scripted_round, until_seen
+from tests.product import Settings
 
 pytestmark = [pytest.mark.anyio, *with_backends]
 

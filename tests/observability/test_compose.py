@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from gateway.cli.migrate import migrate
-from gateway.settings import Settings, environment_name
+from gateway.settings import environment_name
 from tests.observability.boards import BOARDS, GRAFANA, ROOT
 from tests.postgres import on_postgres, program, server
+from tests.product import Settings
 from tests.telemetry.prometheus import needs_prometheus, promtool
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())

@@ -8,8 +8,9 @@ import yaml
 from gateway import __version__
 from gateway.app import ENDPOINTS
 from gateway.cli.migrate import migrate
-from gateway.settings import Settings, environment_name
+from gateway.settings import environment_name
 from tests.observability.boards import ROOT
+from tests.product import Settings
 
 FILE = ROOT / "examples" / "kubernetes" / "gateway.yaml"
 OBJECTS = {

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client
 from tests.observability.boards import Query, queries
 from tests.observability.load import busy_gateway, measured, scripted_round, until_seen
 from tests.observability.test_rules import RECORDED, RULES
+from tests.product import Settings
 from tests.telemetry.collector import running_collector
 from tests.telemetry.prometheus import Prometheus, needs_prometheus, promtool, running_prometheus
 

@@ -9,10 +9,10 @@ import pytest
 
 from gateway.memory.retrieval_gate import gate
 from gateway.model.side_calls import Completion
-from gateway.tools.function import tool
 from tests.demo.bare import ask, fetch
 from tests.harness import running_gateway, settings_for, text_of, the, types
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model
+from tests.product import tool
 
 pytestmark = pytest.mark.anyio
 

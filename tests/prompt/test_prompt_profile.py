@@ -9,15 +9,12 @@ from jsonschema import Draft202012Validator
 
 from docs.prompt_sizes import WINDOWS, sizes, table
 from gateway.history.tokens import START
-from gateway.messages import ToolSpec
 from gateway.prompt.components import PromptFolder
 from gateway.prompt.prompt_profile import OPTIONAL, SMALL_WINDOW, offered
-from gateway.settings import Settings
-from gateway.tools.base import FunctionTool
-from gateway.tools.function import tool
 from gateway.tools.registry import Tools
 from gateway.tools.short_specs import short_spec
 from tests.harness import Client, running_gateway
+from tests.product import FunctionTool, Settings, ToolSpec, tool
 
 pytestmark = pytest.mark.anyio
 

@@ -9,14 +9,13 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.lexical import estimate_tokens
-from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.components import Component, Components, PromptFolder
 from gateway.prompt.manifest import Layer
 from gateway.prompt.prompt_report import describe, preview
 from gateway.prompt.system_prompt import Prefix, PromptLimits, prefix_of
 from gateway.prompt.truncation import cut, smallest
+from tests.product import Block, Message, ToolSpec, estimate_tokens, text_block, tool_result_block
 
 TOOLS = (
     ToolSpec("search", "Finds.", {"type": "object", "properties": {"b": {}, "a": {}}}),

@@ -13,7 +13,7 @@ from tests.running import gateway_process, run
 from tests.ui.conftest import FLAGS, PROGRAMS
 from tests.ui.page import ask, in_a_browser, opened
 
-pytestmark = [pytest.mark.real_model, pytest.mark.long_form, pytest.mark.long]
+pytestmark = [pytest.mark.real_model, pytest.mark.long_form, pytest.mark.long, pytest.mark.waits]
 WAIT = PATIENCE * 1000
 LONG_ENOUGH = {"GATEWAY_MAX_TOKENS": "200"}
 """A story that is not over before a person finds Stop."""

@@ -9,7 +9,13 @@ from tests.real_model.conftest import Gateways
 from tests.real_model.running_llama import MODEL, TEMPLATE, RunningLlama, running_llama
 from tests.real_model.test_story import completed
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_model, pytest.mark.long_form, pytest.mark.long]
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.real_model,
+    pytest.mark.long_form,
+    pytest.mark.long,
+    pytest.mark.waits,
+]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tests.harness import Frame, text_of, the
 from tests.real_model.conftest import PATIENCE, Gateways
 from tests.real_model.running_llama import MODEL, TEMPLATE, RunningLlama, running_llama
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real_model, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.real_model, pytest.mark.long, pytest.mark.waits]
 STORY = "Tell me a story about a river."
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 

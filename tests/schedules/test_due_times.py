@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.ids import DAY_MS
 from gateway.schedules.due_times import BadTiming, checked, moment, next_due, planned
 from gateway.storage.schedules import Late, Planned, ScheduleRow, ScheduleStatus, Timing
+from tests.product import DAY_MS
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 MINUTE = 60_000

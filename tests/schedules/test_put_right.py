@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.ids import DAY_MS, now_ms
 from gateway.schedules.due_times import MAX_SKEW, put_right
-from gateway.settings import Settings
 from gateway.storage.schedules import Planned, ScheduleRow
-from gateway.wiring import open_storage
 from tests.harness import TIMEOUT, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import DAY_MS, Settings, now_ms, open_storage
 
 NOW = 1_795_953_600_000
 HOUR = 3_600_000

@@ -11,8 +11,7 @@ import pytest
 from gateway.service.abandoned_turns import Releases
 from gateway.service.follower import StreamRange
 from gateway.storage.replica_signals import Signal, Signals
-from gateway.storage.turns import TurnRow
-from gateway.wiring import Storage
+from tests.product import Storage, TurnRow
 from tests.storage.writing import OWNER, accepted, sqlite_storage
 
 pytestmark = pytest.mark.anyio

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import StorageError
-from gateway.events.envelope import StoredEvent
 from gateway.service.follower import Follower, StreamRange, Take
 from gateway.storage.log.bus import Bus
 from gateway.storage.log.event_log import EventLog
 from gateway.storage.log.topic import EVENT_OVERHEAD
 from tests.loopback import TIMEOUT
+from tests.product import StorageError, StoredEvent
 
 pytestmark = pytest.mark.anyio
 

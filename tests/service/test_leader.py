@@ -13,11 +13,10 @@ from gateway.service import leader as leader_module
 from gateway.service.leader import Leader
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.postgres import exclusive
-from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
-from gateway.supervisor import Supervisor
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
+from tests.product import ServerAddress, Supervisor
 
 pytestmark = pytest.mark.anyio
 

@@ -11,17 +11,24 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.auth import Principal
-from gateway.errors import LimitReached, LimitsUnavailable, ModelError, StorageError
-from gateway.model.side_calls import CallContext, ModelCalls, Purpose, request_of
+from gateway.errors import LimitsUnavailable
+from gateway.model.side_calls import CallContext, Purpose, request_of
 from gateway.service.limits import CALLER, UserLimits
 from gateway.service.side_spending import SideSpending
-from gateway.settings import load_settings
 from gateway.storage.limits import SideUsage
-from gateway.wiring import Storage, open_storage
 from tests.harness import Client, running_gateway, settings_for
 from tests.history.scripted import USAGE, Broken, Scripted, ScriptedModel
 from tests.model.test_side_calls import BEGUN, HangingModel
 from tests.postgres import database_in
+from tests.product import (
+    LimitReached,
+    ModelCalls,
+    ModelError,
+    Storage,
+    StorageError,
+    load_settings,
+    open_storage,
+)
 
 pytestmark = pytest.mark.anyio
 

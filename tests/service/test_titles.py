@@ -7,15 +7,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.errors import LimitReached
-from gateway.model.base import ModelRequest
 from gateway.model.side_calls import CallContext
 from gateway.service import title_worker
 from gateway.service.side_spending import SideSpending, Taken
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.invariants import violations
 from tests.postgres import on_both_engines
+from tests.product import LimitReached, ModelRequest, Settings
 from tests.record import read_records
 
 pytestmark = pytest.mark.anyio

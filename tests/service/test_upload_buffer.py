@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import QueueFull, TooLarge
+from gateway.errors import TooLarge
 from gateway.service.upload_buffer import UploadBuffer
+from tests.product import QueueFull
 
 pytestmark = pytest.mark.anyio
 

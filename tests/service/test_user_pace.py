@@ -6,13 +6,11 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.auth import Principal
-from gateway.errors import LimitReached
 from gateway.service import user_pace
 from gateway.service.request_rates import RequestRates
 from gateway.service.user_pace import AT_ONCE, PER_SECOND, WAIT_TIMEOUT, UserPace
-from gateway.settings import load_settings
-from gateway.wiring import open_storage
 from tests.harness import running_gateway, settings_for
+from tests.product import LimitReached, load_settings, open_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import NotFound
 from gateway.session_pages import reader_page
 from gateway.session_pages.reader_page import ReaderPage, load_reader, picture_line
+from tests.product import NotFound
 from tests.session_pages.stand_in import STAND_IN, write_stand_in
 from tests.session_pages.told import SESSION, told
 

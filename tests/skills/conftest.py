@@ -4,7 +4,7 @@ import pytest
 
 from gateway.storage.decisions import SkillSwitches
 from gateway.storage.decisions.switches import SqlSkillSwitches
-from gateway.storage.sqlite import SqliteDatabase
+from tests.product import SqliteDatabase
 
 
 @pytest.fixture

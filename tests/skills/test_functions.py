@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import SettingsError
 from gateway.skills.catalog import build_catalog
 from gateway.skills.functions import load_functions
+from tests.product import SettingsError
 
 TOOLS = '''
 from gateway.tools.function import tool

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 import structlog
 
-from gateway.errors import Conflict, NotFound
-from gateway.settings import Settings
 from gateway.storage.decisions import SkillSwitches
-from gateway.tools.base import ToolContext
 from gateway.wiring import look_at_skills
+from tests.product import Conflict, NotFound, Settings, ToolContext
 from tests.skills.writing import Servers, function, library_of, served, skill_text, write_skill
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ToolError
-from gateway.events.envelope import EventData
 from gateway.events.memory_skill_artifact import Skill
 from gateway.skills.call_gate import refusal
 from gateway.skills.catalog import Catalog
@@ -18,8 +16,8 @@ from gateway.skills.files import MAX_FOLDERS, listing
 from gateway.skills.folders import SkillFolders
 from gateway.skills.read_skill import read_skill
 from gateway.skills.skill import FunctionSkill
-from gateway.tools.base import ToolContext
 from gateway.turn.progress import TurnProgress
+from tests.product import EventData, ToolContext, ToolError
 from tests.skills.traversals import SECRET, TRAVERSALS, plant_traps
 from tests.skills.writing import Served, catalog_of, function, served, skill_text, write_skill
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.lexical import estimate_tokens
 from gateway.skills.catalog import build_catalog
 from gateway.skills.definition import TIERS, MarkdownSkill
 from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
+from tests.product import estimate_tokens
 from tests.skills.writing import PLENTY, catalog_of, function, served, skill
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.errors import StorageError
 from gateway.files import polling
 from gateway.skills.catalog import Catalog
 from gateway.skills.library import SkillLibrary
 from gateway.storage.decisions import SkillSwitches
 from tests.loopback import TIMEOUT
+from tests.product import StorageError
 from tests.skills.writing import Servers, library_of, served, write_skill
 
 pytestmark = pytest.mark.anyio

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from gateway.events.tool_calls import Effect
-from gateway.messages import ToolSpec
 from gateway.skills.catalog import Catalog, build_catalog
 from gateway.skills.definition import MarkdownSkill, Tier
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import FunctionSkill
 from gateway.storage.decisions import SkillSwitches
-from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.function import tool
+from tests.product import ToolContext, ToolOutput, ToolSpec, tool
 
 PLENTY = 100_000
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from gateway.storage.sqlite import event_rows
-from gateway.wiring import Storage
+from tests.product import Storage
 from tests.storage.writing import Writer, accepted, left_open, sqlite_storage, writer_of
 
 SESSIONS: tuple[str, ...] = ("s1", "s2", "s3")

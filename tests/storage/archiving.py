@@ -8,16 +8,14 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.history.archive import archive_session
-from gateway.messages import Block, Message, Usage, text_block
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer
 from gateway.storage.archives.store import Archives
 from gateway.storage.log import Append, Closing
 from gateway.storage.messages import StoredMessage
-from gateway.wiring import Storage
+from tests.product import Block, Message, Storage, StoredEvent, Usage, encode, encode_scope, text_block
 from tests.storage.writing import OWNER, accepted, sqlite_storage
 
 

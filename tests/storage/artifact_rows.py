@@ -3,7 +3,7 @@
 import hashlib
 
 from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, Chunk, blob_paths
-from gateway.wiring import Storage
+from tests.product import Storage
 from tests.storage.writing import OWNER
 
 QUOTA = 20 * MIN_COUNTED

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gateway.encryption.keyring import Keyring
-from gateway.lexical import query_tokens, tokens
-from gateway.memory.validation import digest_of, indexed
+from gateway.lexical import tokens
+from gateway.memory.validation import digest_of
 from gateway.storage.memories import Change, Filter, Indexed, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
@@ -17,6 +16,7 @@ from gateway.storage.memories.store import MemoryStore
 from gateway.storage.postgres.postgres_memory_database import PostgresMemoryDatabase
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.postgres import database_in
+from tests.product import Keyring, indexed, query_tokens
 
 ANN = Scope("ann", role_id="writer")
 RECALLABLE = Filter(recallable=True)

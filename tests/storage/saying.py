@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import orjson
 
-from gateway.messages import Message, Usage, text_block
 from gateway.storage.archives import CompressionRow, SummaryRow, Trigger
 from gateway.storage.log import Closing
 from gateway.storage.messages import History
 from gateway.storage.sessions import Outline
 from gateway.storage.turns import OnConflict
-from gateway.wiring import Storage
+from tests.product import Message, Storage, Usage, text_block
 from tests.storage import archiving
 from tests.storage.writing import OWNER, Writer, accepted, writer_of
 

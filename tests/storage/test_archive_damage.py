@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import ArchiveDamaged
-from gateway.events.envelope import StoredEvent
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.archives.segments import Packer
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.messages import StoredMessage
-from gateway.wiring import Storage
 from tests.forked import telling
+from tests.product import ArchiveDamaged, Storage, StoredEvent
 from tests.storage.archiving import (
     EVENTS,
     SAID,

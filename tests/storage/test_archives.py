@@ -12,9 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import StorageError
-from gateway.events.envelope import StoredEvent
-from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.lines import event_line, event_of, message_line, message_of
 from gateway.storage.archives.reader import ArchiveReader
@@ -23,7 +20,7 @@ from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.log import Closing
 from gateway.storage.messages import StoredMessage
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring import Storage, storage_on
+from tests.product import Message, Storage, StorageError, StoredEvent, Usage, storage_on
 from tests.record import stored_events
 from tests.storage.archiving import (
     EVENTS,

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import ArtifactsFull
 from gateway.storage.artifacts import MIN_COUNTED
-from gateway.wiring import Storage
 from tests.postgres import needs_postgres
+from tests.product import ArtifactsFull, Storage
 from tests.storage.artifact_rows import artifact
 from tests.storage.writing import postgres_storage
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 import gateway.storage.migrations
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring import storage_on
+from tests.product import storage_on
 from tests.storage.artifact_rows import add, artifact, begin
 
 pytestmark = pytest.mark.anyio

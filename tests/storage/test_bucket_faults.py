@@ -8,12 +8,13 @@ from typing import get_args
 
 import pytest
 
-from gateway.errors import BlobMissing, StorageError
+from gateway.errors import BlobMissing
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.blobs.objects import PART
 from tests.bucket import Bucket, Fault, bucket
 from tests.loopback import TIMEOUT
+from tests.product import StorageError
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateway.events.envelope import StoredEvent
 from gateway.storage.log.bus import Bus
 from gateway.storage.log.topic import EVENT_OVERHEAD
+from tests.product import StoredEvent
 
 TAIL = 10 * (EVENT_OVERHEAD + 2)
 """Room for ten of the events below."""

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from gateway.errors import StorageError
 from gateway.storage.database import send
 from gateway.storage.log.appending import Pending
 from gateway.storage.replica_signals import Signal
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.sqlite_file import raw_of
-from gateway.wiring import Storage
 from tests.harness import TIMEOUT
+from tests.product import Storage, StorageError
 from tests.storage.writing import running
 
 pytestmark = pytest.mark.anyio

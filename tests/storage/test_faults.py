@@ -11,14 +11,12 @@ from typing import Any, Protocol
 
 import pytest
 
-from gateway.errors import StorageError, TurnLost
-from gateway.messages import Message, Usage, text_block
 from gateway.storage.decisions.approvals import ApprovalRow, Verdict
 from gateway.storage.log import Closing
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.wiring import Storage, storage_on
 from tests.disk import LEFT_OUT, Disk
 from tests.faults import CODES, Faults, ways
+from tests.product import Message, Storage, StorageError, TurnLost, Usage, storage_on, text_block
 from tests.storage.writing import OWNER, Writer, accepted, running
 
 pytestmark = pytest.mark.anyio

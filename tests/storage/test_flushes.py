@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from gateway.errors import StorageError
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.sqlite_file import raw_of
-from gateway.wiring import storage_on
+from tests.product import StorageError, storage_on
 from tests.storage.writing import running
 
 pytestmark = pytest.mark.anyio

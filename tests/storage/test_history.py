@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateway.errors import NotFound
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.messages import History, StoredMessage
@@ -14,7 +13,7 @@ from gateway.storage.sessions.search import Search
 from gateway.storage.sessions.store import Sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.session_search import Fts5TurnWords
-from gateway.wiring import Storage
+from tests.product import NotFound, Storage
 from tests.storage.saying import add_version, archive, snapshot, talk, version
 from tests.storage.writing import OWNER
 

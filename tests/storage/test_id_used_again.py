@@ -10,14 +10,13 @@ import psycopg
 import pytest
 from sqlalchemy import Connection
 
-from gateway.events.envelope import StoredEvent
 from gateway.events.memory_skill_artifact import Memory
 from gateway.storage.log.group_commit import Flush
 from gateway.storage.postgres import listener
 from gateway.storage.postgres.commits import PostgresCommits
-from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
+from tests.product import Storage, StoredEvent
 from tests.storage.test_postgres_log import opened
 from tests.storage.test_unheard_commits import cutting_off
 from tests.storage.writing import OWNER, accepted, running, writer_of

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import TurnLost
-from gateway.events.envelope import StoredEvent
 from gateway.storage.sqlite import event_rows
-from gateway.wiring import Storage
 from tests.postgres import drop_databases
+from tests.product import Storage, StoredEvent, TurnLost
 from tests.storage.writing import (
     ENGINES,
     Factory,

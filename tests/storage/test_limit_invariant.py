@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, insert, update
 
-from gateway.errors import LimitReached
-from gateway.messages import Usage
 from gateway.storage.limits import Charge, LimitCounter, Spent
 from gateway.storage.limits.counters import charge, forget, raise_hold, settle, standings
 from gateway.storage.schema import limit_counters, limit_holds, messages, turns
+from tests.product import LimitReached, Usage
 
 MOST = 100
 COUNTER = LimitCounter("user:tokens/day ann", "user:tokens/day", MOST, 0, 1000)

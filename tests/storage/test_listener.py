@@ -15,8 +15,6 @@ import psycopg
 import pytest
 from sqlalchemy import Connection
 
-from gateway.errors import StorageError
-from gateway.events.envelope import StoredEvent
 from gateway.storage.database import send
 from gateway.storage.log.bus import Bus
 from gateway.storage.postgres import PostgresDatabase
@@ -29,6 +27,7 @@ from tests.cutting import cutting
 from tests.loopback import TIMEOUT
 from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
+from tests.product import StorageError, StoredEvent
 from tests.waiting import until
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]

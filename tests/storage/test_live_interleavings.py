@@ -10,14 +10,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gateway.events.content import Text
-from gateway.events.envelope import StoredEvent
 from gateway.service.follower import Follower, following_from
 from gateway.storage.postgres import PostgresDatabase, listener
-from gateway.wiring import Storage, storage_on_server
+from gateway.wiring import storage_on_server
 from gateway.wiring.storage import open_blobs
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
+from tests.product import Storage, StoredEvent, Text
 from tests.storage.writing import Writer, accepted, writer_of
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from gateway.errors import StorageError
 from gateway.storage.migrations import HEAD, MEMORIES, Chain, copy_first, migrate, migrate_memories, schema_of
 from gateway.storage.migrations import upgrade as upgraded
+from tests.product import StorageError
 from tests.running import run
 
 OLD = "0005"

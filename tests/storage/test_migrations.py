@@ -18,13 +18,10 @@ from sqlalchemy import MetaData, create_engine, inspect
 
 import gateway.storage.migrations
 from gateway import __version__
-from gateway.errors import StorageError
-from gateway.events.envelope import encode, encode_scope
 from gateway.lexical import tokens
 from gateway.memory.passages import passages
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
-from gateway.memory.validation import indexed
 from gateway.storage import data_folder_lock, schema
 from gateway.storage.data_folder_lock import opening
 from gateway.storage.log.packs import MAX_EVENTS
@@ -46,8 +43,8 @@ from gateway.storage.migrations import (
 )
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
-from gateway.wiring import storage_on
 from tests.newer import newer, next_revision
+from tests.product import StorageError, encode, encode_scope, indexed, storage_on
 from tests.record import stored_events
 from tests.storage.remembering import ANN, document, memory
 from tests.storage.writing import left_open

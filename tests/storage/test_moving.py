@@ -11,9 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.demo.server import serve_demo
-from gateway.encryption.keyring import Keyring, new_key, read_keys
-from gateway.errors import SettingsError, StorageError
+from gateway.encryption.keyring import read_keys
 from gateway.storage.blobs.encrypted import MAGIC
 from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.log.packs import Pack, events_of
@@ -27,6 +25,7 @@ from tests.cli.calling import Command
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 from tests.postgres import needs_postgres, new_database, on_postgres
+from tests.product import Keyring, SettingsError, StorageError, new_key, serve_demo
 
 MESSAGES = (
     "/pieces 300 /burst",

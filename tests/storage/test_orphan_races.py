@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.storage.artifacts import blob_path
-from gateway.wiring import Storage
 from tests.postgres import needs_postgres
+from tests.product import Storage
 from tests.storage.artifact_rows import artifact
 from tests.storage.writing import OWNER, postgres_storage
 

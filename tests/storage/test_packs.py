@@ -10,15 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import NotFound
-from gateway.events.content import Text
-from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.storage.log.packs import MAX_EVENTS, MAX_SIZE, SCOPE, EventRow, Pack, events_of, packs_of
 from gateway.storage.migrations import Chain, upgrade
 from gateway.storage.sessions import purges
 from gateway.storage.sqlite import SqliteDatabase, event_rows
 from gateway.storage.sqlite.event_rows import PACK_ROWS
-from gateway.wiring import Storage, storage_on
+from tests.product import NotFound, Storage, StoredEvent, Text, encode, encode_scope, storage_on
 from tests.storage.archiving import archive, converse
 from tests.storage.writing import OWNER, Writer, accepted, running, sqlite_storage, writer_of
 

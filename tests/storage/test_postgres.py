@@ -12,13 +12,13 @@ from psycopg import sql
 from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from gateway.errors import StorageError
 from gateway.storage.database import ConnectionPools, OwnerLock, PoolUse, Prepared, SessionLock
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.postgres.postgres_memory_database import PostgresMemoryDatabase
 from gateway.storage.schema import skill_switches
 from tests.loopback import TIMEOUT, free_port
 from tests.postgres import database_in, needs_postgres, new_database
+from tests.product import StorageError
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 

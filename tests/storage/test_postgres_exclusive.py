@@ -7,11 +7,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gateway.errors import Conflict, StorageError
 from gateway.storage.postgres.connections import NAME, ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
+from tests.product import Conflict, StorageError
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 

@@ -13,16 +13,15 @@ import pytest
 from psycopg import sql
 from sqlalchemy import Connection
 
-from gateway.errors import StorageError, TurnLost
-from gateway.messages import Message
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.postgres import PostgresDatabase, commits
 from gateway.storage.postgres.connections import LIMITS
-from gateway.wiring import Storage, storage_on_server
+from gateway.wiring import storage_on_server
 from tests.cutting import Cutting, cutting
 from tests.loopback import TIMEOUT
 from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
+from tests.product import Message, Storage, StorageError, TurnLost
 from tests.storage.writing import Writer, running
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]

@@ -9,7 +9,6 @@ from itertools import chain
 import psycopg
 import pytest
 
-from gateway.errors import StorageError
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.exclusive import PostgresExclusive
@@ -18,6 +17,7 @@ from gateway.storage.turns import NewTurn, OwnedTurn
 from gateway.storage.turns.store import Turns
 from tests.loopback import TIMEOUT
 from tests.postgres import needs_postgres, new_database, own_server
+from tests.product import StorageError
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 

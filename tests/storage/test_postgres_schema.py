@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import MetaData, create_engine
 
 import gateway.storage
-from gateway.errors import StorageError
 from gateway.storage import schema
 from gateway.storage.database import Prepared
 from gateway.storage.memories import schema as memory_schema
@@ -24,6 +23,7 @@ from gateway.storage.postgres.migrating import check_revisions, migrate
 from gateway.storage.postgres.moving import open_source, open_target
 from tests.newer import newer
 from tests.postgres import needs_postgres, new_database
+from tests.product import StorageError
 
 pytestmark = needs_postgres
 

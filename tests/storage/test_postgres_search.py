@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.wiring import Storage
 from tests.postgres import database_in, needs_postgres
+from tests.product import Storage
 from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER, postgres_storage
 

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import StorageError
-from gateway.events.envelope import StoredEvent
-from gateway.messages import Message, text_block
 from gateway.storage.sqlite import SqliteDatabase, event_rows
-from gateway.wiring import Storage, storage_on
 from tests.disk import LEFT_OUT, Disk
+from tests.product import Message, Storage, StorageError, StoredEvent, storage_on, text_block
 from tests.record import stored_events
 from tests.storage.writing import accepted, left_open, running, sqlite_storage, writer_of
 

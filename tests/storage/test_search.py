@@ -17,7 +17,7 @@ from gateway.storage.messages import StoredMessage
 from gateway.storage.sessions.search import QUERY_WORDS, Search, words_of_query
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.session_search import Fts5TurnWords
-from gateway.wiring import Storage, storage_on
+from tests.product import Storage, storage_on
 from tests.storage.saying import add_turn, archive
 from tests.storage.writing import OWNER, sqlite_storage
 

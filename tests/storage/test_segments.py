@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ArchiveDamaged
 from gateway.storage.archives.segments import MEMBER_SIZE, Packer, members, unpack, unpacked
+from tests.product import ArchiveDamaged
 
 pytestmark = pytest.mark.anyio
 

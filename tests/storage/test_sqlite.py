@@ -10,16 +10,22 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, insert, select, text
 
-from gateway.errors import NotFound, StorageError, TurnLost
-from gateway.events.envelope import StoredEvent
-from gateway.messages import Message, text_block
 from gateway.storage.data_folder_lock import LOCK_NAME
 from gateway.storage.log import Append
 from gateway.storage.log.packs import PAGE_BYTES
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.commits import Durability
-from gateway.wiring import Storage, storage_on
+from tests.product import (
+    Message,
+    NotFound,
+    Storage,
+    StorageError,
+    StoredEvent,
+    TurnLost,
+    storage_on,
+    text_block,
+)
 from tests.storage.writing import OWNER, accepted, running
 
 pytestmark = pytest.mark.anyio

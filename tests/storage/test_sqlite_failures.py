@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
 
-from gateway.errors import StorageError
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.sqlite_file import SqliteFile, raw_of
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
+from tests.product import StorageError
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import StorageError
 from gateway.storage.memories import Evidence, Filter, Vector
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.memories.terms import HITS
@@ -16,6 +15,7 @@ from gateway.storage.migrations import MEMORY_HEAD, schema_of
 from gateway.storage.sqlite import sqlite_memory_database
 from gateway.storage.sqlite.sqlite_file import raw_of
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
+from tests.product import StorageError
 from tests.storage.many_writers import looked_at, write_at_once, writer
 from tests.storage.remembering import ANN, became, memory, remember, sqlite_memories, step
 

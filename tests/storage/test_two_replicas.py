@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress, TurnLost
-from gateway.events.envelope import StoredEvent
+from gateway.errors import TurnInProgress
 from gateway.events.memory_skill_artifact import Memory
-from gateway.messages import Message
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.turns import Accepted
-from gateway.wiring import Storage, storage_on_server
+from gateway.wiring import storage_on_server
 from tests.postgres import database_in, needs_postgres
+from tests.product import Conflict, Message, NotFound, QueueFull, Storage, StoredEvent, TurnLost
 from tests.storage.writing import accepted, writer_of
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]

@@ -11,12 +11,11 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, text
 
-from gateway.errors import StorageError
-from gateway.messages import Message
 from gateway.storage.postgres import PostgresDatabase, commits, transactions
 from gateway.storage.postgres.connections import ConnectionPool, Raw, ServerAddress, raw_of
 from tests.cutting import Cutting, cutting
 from tests.postgres import OwnServer, database_in, needs_postgres, own_server
+from tests.product import Message, StorageError
 from tests.storage.test_postgres_log import opened, through
 from tests.storage.writing import running
 

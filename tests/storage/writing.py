@@ -9,17 +9,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gateway.encryption.keyring import Keyring
-from gateway.events.envelope import StoredEvent, encode, encode_scope
-from gateway.messages import Message, Usage
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.log import Append, Closing
 from gateway.storage.log.event_log import EventLog
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
-from gateway.wiring import Storage, storage_on, storage_on_server
+from gateway.wiring import storage_on_server
 from tests.postgres import database_in, has_database, needs_postgres
+from tests.product import Keyring, Message, Storage, StoredEvent, Usage, encode, encode_scope, storage_on
 
 OWNER = "ann"
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import httpx2
 
-from gateway.tools.base import FunctionTool
-from gateway.tools.function import tool
 from tests.harness import TIMEOUT, Client, events
+from tests.product import FunctionTool, tool
 
 
 @dataclass(slots=True)

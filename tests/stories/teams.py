@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, events
+from tests.product import Settings
 
 OWN = {"sec-fetch-site": "same-origin"}
 """What a browser sends with what the page asks for."""

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, events, running_gateway, text_of, the, types
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.asking import Asked, Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio

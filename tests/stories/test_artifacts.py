@@ -12,15 +12,13 @@ import httpx2
 import pytest
 
 from gateway.demo.demo_tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
-from gateway.errors import ToolError
-from gateway.lexical import estimate_tokens
-from gateway.settings import Settings
 from gateway.settings.value_types import McpServer
-from gateway.tools.function import File, ToolContext, ToolResult, tool
+from gateway.tools.function import File, ToolContext, ToolResult
 from tests.harness import Client, Frame, events, running_gateway, settings_for, text_of, the
 from tests.loopback import served
 from tests.mcp_servers import server
 from tests.postgres import on_both_engines
+from tests.product import Settings, ToolError, estimate_tokens, tool
 from tests.stories import asking
 
 pytestmark = pytest.mark.anyio

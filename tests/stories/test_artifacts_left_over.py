@@ -5,14 +5,11 @@ import asyncio
 import pytest
 
 from gateway.artifacts.artifact_store import CANDIDATE_TIME
-from gateway.ids import now_ms
 from gateway.service import session_removal
-from gateway.settings import Settings
 from gateway.storage.artifacts import blob_path
-from gateway.storage.blobs.folder import FolderBlobs
-from gateway.wiring import open_storage
 from tests.api.artifacts import send
 from tests.harness import TIMEOUT, Client, running_gateway
+from tests.product import FolderBlobs, Settings, now_ms, open_storage
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

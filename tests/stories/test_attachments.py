@@ -17,12 +17,12 @@ from starlette.routing import Route
 from gateway.demo.api_versions import NEWEST
 from gateway.memory.provenance import provenance_of
 from gateway.memory.tool import TRUSTS
-from gateway.settings import Settings
-from gateway.tools.function import ToolContext, tool
+from gateway.tools.function import ToolContext
 from tests.api.artifacts import send
 from tests.artifacts.files import jpeg, pdf, png
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the
 from tests.loopback import served
+from tests.product import Settings, tool
 
 pytestmark = pytest.mark.anyio
 

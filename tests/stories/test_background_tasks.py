@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import StorageError
 from gateway.history.indexer import Indexer
 from gateway.lifespan import background_tasks, process
-from gateway.settings import Settings
-from gateway.supervisor import Supervisor, Work
+from gateway.supervisor import Work
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.mcp_servers.serving import address
+from tests.product import Settings, StorageError, Supervisor
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 TASKS = {
     "access that has ended",

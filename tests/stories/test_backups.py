@@ -21,7 +21,7 @@ from tests.loopback import TIMEOUT
 from tests.record import read_records
 from tests.running import clean_environment, gateway_process, run, run_command
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 WRITERS = 5
 

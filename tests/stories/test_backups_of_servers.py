@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import SettingsError, StorageError
-from gateway.settings import Settings
 from gateway.storage.moving import MoveProgress
 from gateway.storage.postgres import dumps
 from gateway.wiring import backups
 from tests.bucket import Bucket, bucket
 from tests.harness import running_gateway, settings_for
 from tests.postgres import needs_postgres, new_database
+from tests.product import Settings, SettingsError, StorageError
 
 pytestmark = [pytest.mark.anyio, *needs_postgres]
 

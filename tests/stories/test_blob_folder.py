@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
-from gateway.settings import Settings
 from gateway.wiring import storage as wiring
 from tests.harness import TIMEOUT, running_gateway, the
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

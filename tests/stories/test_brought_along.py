@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway, settings_for, the
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.asking import ask, parked
 
 pytestmark = pytest.mark.anyio

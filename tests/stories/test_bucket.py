@@ -9,10 +9,9 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.settings import Settings
-from gateway.tools.function import tool
 from tests.bucket import Bucket, bucket
 from tests.harness import TIMEOUT, running_gateway, text_of, the
+from tests.product import Settings, tool
 
 pytestmark = pytest.mark.anyio
 

@@ -6,12 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.messages import ToolSpec
-from gateway.settings import Settings
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, running_gateway, text_of, the
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.product import FunctionTool, Settings, ToolContext, ToolOutput, ToolSpec
 
 pytestmark = pytest.mark.anyio
 

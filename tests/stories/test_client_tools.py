@@ -11,10 +11,9 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.settings import Settings
-from gateway.tools.function import tool
 from tests.harness import TIMEOUT, Client, events, running_gateway, settings_for, text_of, the, types
 from tests.paraphrasing_model.client import paraphrasing_model
+from tests.product import Settings, tool
 from tests.stories.asking import Outbox
 
 pytestmark = pytest.mark.anyio

@@ -3,9 +3,9 @@
 import pytest
 
 from gateway.events.contract import EVENT
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway, text_of, the, types
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

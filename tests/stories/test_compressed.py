@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from gateway.app import build_app
-from gateway.demo.server import serve_demo
-from gateway.settings import Settings
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the, types
 from tests.loopback import TIMEOUT, served
 from tests.postgres import on_both_engines
+from tests.product import Settings, serve_demo
 
 pytestmark = pytest.mark.anyio
 

@@ -9,16 +9,13 @@ from typing import Any
 
 import pytest
 
-from gateway.ids import now_ms
-from gateway.messages import ToolSpec
-from gateway.settings import Settings
 from gateway.storage.replicas.single_process import SoleReplica
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import TIMEOUT, Client, client_at, events, running_gateway, text_of, the
+from tests.product import FunctionTool, Settings, ToolContext, ToolOutput, ToolSpec, now_ms
 from tests.running import gateway_process
 from tests.stories.test_schedules import details, made, settled
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 MINUTE = 60_000
 

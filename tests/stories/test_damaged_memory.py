@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import StorageError
-from gateway.settings import Settings
 from gateway.storage.migrations import migrate_memories
 from tests.harness import running_gateway, settings_for, the
+from tests.product import Settings, StorageError
 
 pytestmark = pytest.mark.anyio
 

@@ -13,13 +13,12 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from gateway.ids import now_ms
 from gateway.service import ended_access, open_access
-from gateway.settings import Settings
 from gateway.storage.replica_signals import Signals
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.identity_provider import AUDIENCE, Issuer, issuing
 from tests.postgres import database_in, needs_postgres
+from tests.product import Settings, now_ms
 from tests.stories.asking import Outbox
 
 pytestmark = pytest.mark.anyio

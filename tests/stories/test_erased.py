@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import StorageError
 from gateway.memory.tool import unavailable_memory_tool
 from gateway.service.archiver import Archiver
 from gateway.service.upkeep import Upkeep
-from gateway.settings import Settings
-from gateway.storage.memories import AllScopes
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.product import AllScopes, Settings, StorageError
 from tests.record import reading
 from tests.running import run
 from tests.stories.asking import Outbox, ask, parked

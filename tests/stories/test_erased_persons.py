@@ -15,10 +15,10 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.doomed import served_by
 from tests.harness import TIMEOUT, Client, client_at, running_gateway, settings_for
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from gateway.settings import Settings
 from tests.faults import CODES, Fault, Faults
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.invariants import violations
 from tests.ownership import stuck
+from tests.product import Settings
 from tests.record import read_records
 from tests.stories.asking import Outbox
 

@@ -13,13 +13,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.migrating import migrate
 from tests.harness import TIMEOUT, the
 from tests.postgres import CONFIGURATION, USER, program, start
+from tests.product import ServerAddress
 from tests.stories.test_replicas import alive, follow, needs_postgres, replayed, replicas
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 REPLICATED = CONFIGURATION | {"wal_level": "replica", "max_wal_senders": "4"}
 

@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.settings import Settings
 from tests.demo.documented import CATALOGUE
 from tests.harness import Client, running_gateway, the
 from tests.loopback import TIMEOUT
+from tests.product import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.demo.server import serve_demo
 from tests.harness import Client, running_gateway, settings_for
+from tests.product import serve_demo
 from tests.stories.asking import Asked, Outbox, parked
 
 pytestmark = pytest.mark.anyio

@@ -8,13 +8,11 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 
 from gateway.events.tool_calls import Effect
-from gateway.messages import ToolSpec
-from gateway.settings import Settings
 from gateway.settings.value_types import McpServer
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, running_gateway, the, types
 from tests.loopback import served
 from tests.postgres import on_both_engines
+from tests.product import FunctionTool, Settings, ToolContext, ToolOutput, ToolSpec
 from tests.stories.asking import Asked, ask, parked
 
 pytestmark = pytest.mark.anyio

@@ -18,7 +18,7 @@ import pytest
 from tests.loopback import TIMEOUT, free_port
 from tests.running import ROOT, clean_environment
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 EXAMPLE = ROOT / "examples" / "home"
 ANNA, LI = "UANNA", "ULI"

@@ -7,18 +7,22 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from gateway.errors import ToolError
 from gateway.events.tool_calls import StepTrace
-from gateway.lexical import estimate_tokens
-from gateway.messages import ToolSpec
-from gateway.settings import Settings
 from gateway.tools import time_limit
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from gateway.tools.function import tool
 from gateway.tools.result import ToolResult
 from gateway.turn.tool_calls import CONCURRENT_CALLS
 from tests.harness import Client, running_gateway, text_of, the
 from tests.loopback import TIMEOUT
+from tests.product import (
+    FunctionTool,
+    Settings,
+    ToolContext,
+    ToolError,
+    ToolOutput,
+    ToolSpec,
+    estimate_tokens,
+    tool,
+)
 
 pytestmark = pytest.mark.anyio
 

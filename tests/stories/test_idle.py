@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import StorageError
 from gateway.history.archive import folder_of
 from gateway.service import archiver, upkeep
 from gateway.service.archiver import Archiver
 from gateway.service.dependencies import Dependencies
 from gateway.service.upkeep import Upkeep
-from gateway.settings import Settings
 from gateway.storage.archives import SummaryRow
 from gateway.storage.sessions import SessionRow
-from gateway.supervisor import Supervisor
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT
+from tests.product import Settings, StorageError, Supervisor
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from gateway.settings.value_types import McpServer
 from gateway.tools.fetch.http_fetch import http_fetch
 from tests.api.team import GUARDED, Team
@@ -17,6 +16,7 @@ from tests.loopback import served
 from tests.mcp_servers import server
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.asking import Asked, ask, parked
 from tests.tools.web import answer, serving
 

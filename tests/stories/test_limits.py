@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import running_gateway, the, types
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

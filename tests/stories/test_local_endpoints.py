@@ -11,11 +11,11 @@ import pytest
 
 from gateway.app import build_app
 from gateway.demo.demo_models import model_info
-from gateway.settings import load_settings
 from tests.artifacts.files import png
 from tests.harness import Client, running_gateway, settings_for, text_of, the
 from tests.local_endpoint import LocalEndpoint, Told, llama, ollama, serving
 from tests.loopback import TIMEOUT, free_port
+from tests.product import load_settings
 
 pytestmark = pytest.mark.anyio
 

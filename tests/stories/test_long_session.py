@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway, text_of
+from tests.product import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 

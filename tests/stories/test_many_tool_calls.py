@@ -15,14 +15,22 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from gateway.events.envelope import StoredEvent, encode, encode_data, encode_scope
-from gateway.events.lifecycle import IterationEnd, IterationStart, TurnStart
+from gateway.events.lifecycle import IterationEnd, IterationStart
 from gateway.events.tool_calls import ToolCall
-from gateway.messages import Block, Message, text_block
-from gateway.settings import Settings
-from gateway.storage.log import Append
 from tests.harness import Client, running_gateway, settings_for, text_of, the, types
 from tests.loopback import TIMEOUT, served
+from tests.product import (
+    Append,
+    Block,
+    Message,
+    Settings,
+    StoredEvent,
+    TurnStart,
+    encode,
+    encode_data,
+    encode_scope,
+    text_block,
+)
 from tests.storage.writing import accepted, sqlite_storage
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings, load_settings
 from tests.harness import Client, running_gateway, text_of, the, types
 from tests.postgres import on_both_engines
+from tests.product import Settings, load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from gateway.memory.changes import Attribution
-from gateway.memory.validation import NewMemory
-from gateway.storage.memories import Scope
 from tests.harness import Client, running_gateway, settings_for, the
 from tests.paraphrasing_model.client import Given, paraphrasing_model
+from tests.product import Attribution, NewMemory, Scope
 from tests.running import run
 from tests.stories.test_memory import memory_events
 from tests.stories.test_recall import remember, warnings

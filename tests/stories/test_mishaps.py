@@ -6,13 +6,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.errors import StorageError
-from gateway.messages import ToolSpec
-from gateway.settings import Settings
-from gateway.storage.turns import Accepted
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, Frame, events, running_gateway, text_of, the
 from tests.loopback import TIMEOUT
+from tests.product import Accepted, FunctionTool, Settings, StorageError, ToolContext, ToolOutput, ToolSpec
 
 pytestmark = pytest.mark.anyio
 

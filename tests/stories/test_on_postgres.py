@@ -7,12 +7,10 @@ from urllib.parse import urlsplit
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.errors import SettingsError
-from gateway.settings import Settings
-from gateway.wiring import open_storage
 from tests.cutting import cutting
 from tests.harness import TIMEOUT, Frame, events, running_gateway, settings_for, text_of, the
 from tests.postgres import database_in, needs_postgres
+from tests.product import Settings, SettingsError, open_storage
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 

@@ -29,7 +29,7 @@ from tests.relay import relaying
 from tests.running import Running, hurry, limited_gateway_process
 from tests.slack_program import program, slack_command
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 CHANNEL, ANNA = "C1", "UANNA"
 KEY_OF_ANNA, DELEGATE = "secret-of-anna-herself", "delegate-secret-of-slack"

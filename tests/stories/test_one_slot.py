@@ -11,7 +11,7 @@ import pytest
 from tests.harness import TIMEOUT, running_gateway, settings_for, text_of, the, types
 from tests.one_slot_server import OneSlotServer, Play, one_slot_server
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 SOON = {"first_byte_timeout": 0.3, "memory": False}
 """A first byte that comes later than others' answers take here."""

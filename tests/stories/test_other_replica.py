@@ -11,13 +11,12 @@ import psycopg
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.settings import Settings
 from gateway.storage.postgres import listener, postgres_database
 from gateway.storage.postgres.notify_channels import Notifier
-from gateway.tools.base import FunctionTool
 from tests.harness import TIMEOUT, Client, Frame, events, running_gateway, text_of, the, types
 from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
+from tests.product import FunctionTool, Settings
 from tests.stories.asking import Outbox, ask, parked
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]

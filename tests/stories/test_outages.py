@@ -16,7 +16,7 @@ from tests.postgres import needs_postgres, new_database, own_server
 from tests.stories.replica_tools import SECONDS
 from tests.stories.test_replicas import Start, alive, follow, replayed, replicas
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 TAKEN_OVER = "turn_recovered"
 

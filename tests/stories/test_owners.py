@@ -7,17 +7,23 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import StorageError, TurnLost
-from gateway.messages import ToolSpec
-from gateway.settings import Settings
 from gateway.storage.decisions.approvals import Approvals
-from gateway.storage.log import Append, OutboxEntry
+from gateway.storage.log import OutboxEntry
 from gateway.storage.log.event_log import EventLog
 from gateway.storage.replicas.single_process import SoleReplica
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import running_turn
 from gateway.turn.emitter import Emitter
 from tests.harness import TIMEOUT, Client, events, running_gateway, text_of, the, types
+from tests.product import (
+    Append,
+    FunctionTool,
+    Settings,
+    StorageError,
+    ToolContext,
+    ToolOutput,
+    ToolSpec,
+    TurnLost,
+)
 from tests.stories.asking import Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio

@@ -6,15 +6,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gateway.errors import StorageError
-from gateway.settings import Settings, load_settings
-from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.pooler_check import refuse_pooler
 from tests.cutting import cutting
 from tests.harness import client_at, running_gateway, the
 from tests.loopback import TIMEOUT
 from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
+from tests.product import ServerAddress, Settings, StorageError, load_settings
 from tests.running import gateway_process, run
 from tests.waiting import until
 

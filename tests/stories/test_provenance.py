@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gateway.tools.fetch.http_fetch import http_fetch
-from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, settings_for, the
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model
+from tests.product import tool
 from tests.tools.web import answer, serving
 
 pytestmark = pytest.mark.anyio

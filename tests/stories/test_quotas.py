@@ -12,10 +12,10 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from gateway.storage.limits import in_words
 from tests.harness import TIMEOUT, Client, client_at, events, running_gateway, the, types
 from tests.postgres import needs_postgres, new_database
+from tests.product import Settings
 from tests.running import gateway_process
 from tests.stories.test_replicas import follow, replicas
 from tests.stories.test_schedules import settled

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import StorageError
-from gateway.model.base import ModelRequest
-from gateway.settings import Settings
-from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, the, types
 from tests.loopback import TIMEOUT
+from tests.product import ModelRequest, Settings, StorageError, tool
 from tests.stories.test_memory import memory_events, prompt_of, settings_with
 
 pytestmark = pytest.mark.anyio

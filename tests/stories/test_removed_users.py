@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 ADA, BOB = ({"x-api-key": f"{name}-secret-0123456789"} for name in ("ada", "bob"))
 WITH_KEYS: dict[str, Any] = {

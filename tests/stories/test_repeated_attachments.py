@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from gateway.storage.turns.store import Turns
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

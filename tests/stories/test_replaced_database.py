@@ -14,7 +14,7 @@ from tests.harness import client_at
 from tests.loopback import TIMEOUT
 from tests.running import gateway_process, run
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 
 def copied(source: Path, target: Path) -> None:

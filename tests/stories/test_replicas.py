@@ -22,7 +22,7 @@ from tests.running import Running, limited_gateway_process
 from tests.skills.writing import write_skill
 from tests.stories.replica_tools import SECONDS, TOLD
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 METRICS = re.compile(r"(http://[\d.:]+)/metrics")
 TURNS = re.compile(r"^gateway_turns_total\{.*\} (\S+)", re.MULTILINE)

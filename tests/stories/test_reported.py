@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
-from gateway.tools.function import Progress, ToolContext, ToolResult, tool
+from gateway.tools.function import Progress, ToolContext, ToolResult
 from tests.harness import running_gateway, text_of, the
+from tests.product import Settings, tool
 
 pytestmark = pytest.mark.anyio
 

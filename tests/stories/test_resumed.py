@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, Frame, running_gateway
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -6,16 +6,15 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import update
 
-from gateway.ids import DAY_MS, now_ms
 from gateway.service.archiver import Archiver
 from gateway.service.retention import RetentionSweep, days_of
 from gateway.service.upkeep import Upkeep
-from gateway.settings import Settings
 from gateway.storage.database import Store
 from gateway.storage.retention import FOR_GOOD, RetainedSession, RetentionRule
 from gateway.storage.schema import sessions
 from tests.harness import Client, running_gateway
 from tests.postgres import on_both_engines
+from tests.product import DAY_MS, Settings, now_ms
 
 pytestmark = pytest.mark.anyio
 

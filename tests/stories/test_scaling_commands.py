@@ -26,6 +26,7 @@ from tests.running import ROOT, clean_environment
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
 
 pytestmark = [
+    pytest.mark.waits,
     *needs_postgres,
     pytest.mark.anyio,
     pytest.mark.long,

@@ -13,15 +13,11 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.errors import InvalidRequest
-from gateway.ids import now_ms
 from gateway.service import schedule_results
-from gateway.settings import Settings
 from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun
-from gateway.storage.turns import NewTurn
 from gateway.turn.in_flight import InFlight
-from gateway.wiring import open_storage
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for, text_of, the, types
+from tests.product import InvalidRequest, NewTurn, Settings, now_ms, open_storage
 
 pytestmark = pytest.mark.anyio
 

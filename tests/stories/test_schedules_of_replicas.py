@@ -7,15 +7,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gateway.ids import now_ms
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client
 from tests.postgres import database_in, needs_postgres, new_database
+from tests.product import Settings, now_ms
 from tests.stories.test_other_replica import two
 from tests.stories.test_replicas import replicas
 from tests.stories.test_schedules import details, made, settled
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 MINUTE = 60_000
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from gateway.history.transcript import problems
-from gateway.messages import Message
 from tests.harness import Client, types
 from tests.invariants import violations
+from tests.product import Message
 from tests.record import read_records
 
 pytestmark = pytest.mark.anyio

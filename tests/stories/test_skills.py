@@ -7,11 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.settings import Settings
 from gateway.settings.value_types import McpServer
 from gateway.skills.library import SNAPSHOT_NAME
-from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, text_of, the
+from tests.product import Settings, tool
 from tests.running import ROOT
 from tests.skills.writing import skill_text, write_skill
 

@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, events, running_gateway, stalled_reader, the
 from tests.loopback import TIMEOUT
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

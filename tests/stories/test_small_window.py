@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import running_gateway, text_of, the
+from tests.product import Settings
 from tests.small_window import (
     Refusal,
     SmallWindow,

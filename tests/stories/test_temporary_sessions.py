@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
+from tests.product import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway, settings_for, the
+from tests.product import Settings
 from tests.stories.test_recall import warnings
 from tests.stories.thinking_endpoint import (
     ThinkingEndpoint,

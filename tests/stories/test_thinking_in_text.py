@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for, text_of, the
 from tests.invariants import violations
+from tests.product import Settings
 from tests.record import read_records
 from tests.stories.thinking_endpoint import Block, Body, ThinkingEndpoint, blocks_of, lenient
 

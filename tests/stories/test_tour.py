@@ -5,8 +5,8 @@ from typing import NamedTuple
 import pytest
 
 from gateway.demo.demo_tools import demo_tools
-from gateway.settings import Settings
 from tests.harness import running_gateway, text_of, the, types
+from tests.product import Settings
 from tests.stories.asking import ask, parked
 
 pytestmark = pytest.mark.anyio

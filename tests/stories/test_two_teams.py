@@ -5,10 +5,10 @@ from collections.abc import Generator
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import events, running_gateway, text_of, the
 from tests.identity_provider import provider_process
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.teams import OWN, PEOPLE, audit_of, browsers, given, sign_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]

@@ -10,13 +10,13 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway, the, types
 from tests.identity_provider import provider_process
 from tests.postgres import on_both_engines
+from tests.product import Settings
 from tests.stories.teams import PEOPLE, Person, audit_of, browsers, given, sign_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 LIMITS = (
     "key:requests=3/day",

@@ -10,14 +10,14 @@ import pytest
 
 from gateway.storage.migrations import SESSIONS, Chain
 from gateway.storage.postgres import migrating
-from gateway.storage.postgres.connections import ServerAddress
 from gateway.turn import replica_heartbeat
 from tests.harness import the
 from tests.newer import newer
 from tests.postgres import needs_postgres, new_database
+from tests.product import ServerAddress
 from tests.stories.test_replicas import alive, checked, follow, replayed, replicas
 
-pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
+pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 
 def of_a_newer_version(chain: Chain) -> None:

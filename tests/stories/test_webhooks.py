@@ -9,12 +9,11 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, text
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from gateway.ids import now_ms
 from gateway.service.webhook_worker import MAX_OF_WEBHOOK
-from gateway.settings import Settings
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.product import Settings, now_ms
 from tests.stories.asking import Outbox, ask
 from tests.webhook_receiver import STALL, receiving
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Settings
 from tests.harness import client_at
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, new_database, on_postgres
+from tests.product import Settings
 from tests.running import gateway_process
 from tests.stories.test_other_replica import two
 from tests.stories.test_replicas import replicas
 from tests.stories.test_webhooks import added, over, quick
 from tests.webhook_receiver import STALL, Receiver, receiving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.long]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.waits]
 
 TURNS = 4
 

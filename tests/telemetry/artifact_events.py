@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from gateway.events.lifecycle import AttachedFile, TurnStart
+from gateway.events.lifecycle import AttachedFile
 from gateway.events.memory_skill_artifact import Artifact
-from gateway.storage.artifacts import ArtifactRow
+from tests.product import ArtifactRow, TurnStart
 from tests.storage.artifact_rows import artifact
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story
 

@@ -6,9 +6,9 @@ from opentelemetry.sdk.resources import Resource
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from gateway.settings import load_settings
 from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.observer import Observer
+from tests.product import load_settings
 from tests.telemetry.story import MODEL, Story
 
 ENDPOINT = {"server_address": "model.example", "server_port": "8443"}

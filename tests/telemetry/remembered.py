@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from gateway.events.content import Retrieval, RetrievalHit
+from gateway.events.content import RetrievalHit
 from gateway.events.memory_skill_artifact import Memory
 from gateway.memory import validation
-from gateway.memory.changes import Attribution, Changed
+from gateway.memory.changes import Changed
 from gateway.memory.extraction.report import LearningReport
-from gateway.memory.validation import NewMemory
-from gateway.messages import Usage
-from gateway.storage.memories import Operation, Scope
+from gateway.storage.memories import Operation
+from tests.product import Attribution, NewMemory, Retrieval, Scope, Usage
 from tests.telemetry.story import CANARY, MODEL, Story
 
 AT = 1_795_000_000_000

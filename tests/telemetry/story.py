@@ -2,13 +2,24 @@
 
 from typing import Any, Literal
 
-from gateway.events.content import Retrieval, RetrievalHit, Text, Thinking
+from gateway.events.content import RetrievalHit, Thinking
 from gateway.events.contract import EVENT
-from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
-from gateway.events.lifecycle import Done, IterationEnd, IterationStart, TurnStart
+from gateway.events.lifecycle import IterationEnd, IterationStart
 from gateway.events.memory_skill_artifact import Skill
-from gateway.events.tool_calls import ApprovalRequest, ApprovalResponse, CallResult, ToolCall
-from gateway.messages import Usage
+from gateway.events.tool_calls import ApprovalRequest, ApprovalResponse, ToolCall
+from tests.product import (
+    CallResult,
+    Done,
+    EventData,
+    Retrieval,
+    StoredEvent,
+    Text,
+    TurnStart,
+    Usage,
+    encode,
+    encode_data,
+    encode_scope,
+)
 
 MODEL = "claude-sonnet-5-5"
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"

@@ -17,13 +17,13 @@ from gateway.artifacts.store_events import (
     StoreFailed,
     Swept,
 )
-from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
 from gateway.storage.artifacts import Stock
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer
 from tests.loopback import TIMEOUT
+from tests.product import StorageError
 from tests.telemetry.artifact_events import row
 from tests.telemetry.counting import Counting
 from tests.telemetry.story import CANARY, Story

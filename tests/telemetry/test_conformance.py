@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from gateway.settings import Settings
 from gateway.telemetry import semconv
-from gateway.tools.base import ToolContext
-from gateway.tools.function import tool
 from tests.harness import Client, running_gateway
+from tests.product import Settings, ToolContext, tool
 from tests.stories.asking import Outbox, ask, parked
 from tests.telemetry.collector import Collector, about, plain
 

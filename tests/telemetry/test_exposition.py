@@ -10,11 +10,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import gateway
 from gateway.events.session_changes import Compression
-from gateway.messages import Usage
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exposition import Exposition, family_of, prometheus_name
 from gateway.telemetry.metrics.instrument_table import INSTRUMENTS, Instrument
 from gateway.telemetry.turn_facts import SessionArchived
+from tests.product import Usage
 from tests.telemetry.counting import Counting
 from tests.telemetry.prometheus import needs_prometheus, promtool
 from tests.telemetry.story import TRACE_ID, Story, with_tools

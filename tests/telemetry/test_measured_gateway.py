@@ -7,10 +7,10 @@ from time import time
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from gateway.settings import Settings
 from gateway.storage.replicas.single_process import SoleReplica
 from tests.harness import Client, running_gateway, the
 from tests.loopback import TIMEOUT
+from tests.product import Settings
 from tests.telemetry.collector import Collector, about
 from tests.telemetry.prometheus import needs_prometheus, running_prometheus
 

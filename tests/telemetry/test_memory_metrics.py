@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
 from gateway.storage.memories import MemoryType, Status
 from gateway.telemetry.metrics import instrument_table as table
 from tests.loopback import TIMEOUT
+from tests.product import StorageError
 from tests.telemetry.counting import Counting
 from tests.telemetry.remembered import changed, learned, recalled
 from tests.telemetry.story import CANARY, MODEL, Story

@@ -5,12 +5,12 @@ import tracemalloc
 
 import pytest
 
-from gateway.events.lifecycle import IterationStart, IterationSuperseded, TurnError, TurnStart
+from gateway.events.lifecycle import IterationStart, IterationSuperseded, TurnError
 from gateway.events.session_changes import Compression
 from gateway.events.tool_calls import ToolCall
-from gateway.messages import Usage
 from gateway.telemetry.metrics.instruments import Counter, Histogram
 from gateway.telemetry.turn_facts import SessionArchived
+from tests.product import TurnStart, Usage
 from tests.telemetry.counting import AGENT, CHAT, TEXT, Counting
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
 

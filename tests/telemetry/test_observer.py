@@ -8,13 +8,13 @@ import structlog
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
 from gateway.events.session_changes import Compression
 from gateway.ids import root_span_id, trace_id_of
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader, TurnFacts
+from tests.product import StoredEvent
 from tests.telemetry.recording import Record
 from tests.telemetry.story import CANARY, FIRST_USAGE, HOUR, TRACE_ID, Story, with_approval, with_tools
 

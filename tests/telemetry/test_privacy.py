@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Settings
 from gateway.telemetry.spans.message_content import VARIABLE
-from gateway.tools.base import ToolContext
-from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, settings_for, the
+from tests.product import Settings, ToolContext, tool
 from tests.stories.asking import Outbox, ask, parked
 from tests.telemetry.collector import Collector, about
 

@@ -3,9 +3,9 @@
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric
 
-from gateway.settings import load_settings
 from gateway.telemetry.metrics.instrument_table import Instrument
 from gateway.telemetry.setup import open_telemetry
+from tests.product import load_settings
 from tests.telemetry.collector import Collector
 from tests.telemetry.story import TRACE_ID, with_tools
 

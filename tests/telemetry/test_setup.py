@@ -9,10 +9,10 @@ import pytest
 from opentelemetry import metrics, trace
 
 from gateway.ids import trace_id_of
-from gateway.settings import load_settings
 from gateway.telemetry.endpoints import faults
 from gateway.telemetry.setup import open_telemetry
 from tests.loopback import TIMEOUT
+from tests.product import load_settings
 from tests.telemetry.collector import Collector, plain
 from tests.telemetry.remembered import changed, learned
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, with_tools

@@ -8,8 +8,8 @@ from opentelemetry.trace import StatusCode
 
 from gateway.events.session_changes import Compression, Feedback
 from gateway.ids import root_span_id, span_id_of, trace_id_of
-from gateway.messages import Usage
 from gateway.telemetry.turn_facts import SessionArchived
+from tests.product import Usage
 from tests.telemetry.drawing import REQUEST, Drawing, attributes, milliseconds, parent_name, place
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_approval, with_tools
 

@@ -5,18 +5,11 @@ from typing import Any
 
 from opentelemetry.trace import SpanKind, StatusCode
 
-from gateway.events.content import Retrieval, RetrievalHit
-from gateway.events.lifecycle import (
-    ErrorCode,
-    IterationEnd,
-    IterationStart,
-    IterationSuperseded,
-    TurnError,
-    TurnStart,
-)
+from gateway.events.content import RetrievalHit
+from gateway.events.lifecycle import ErrorCode, IterationEnd, IterationStart, IterationSuperseded, TurnError
 from gateway.ids import root_span_id
-from gateway.messages import Usage
 from gateway.telemetry.spans.turn_spans import Called
+from tests.product import Retrieval, TurnStart, Usage
 from tests.telemetry.drawing import Drawing, attributes, milliseconds, moments, parent_name, place
 from tests.telemetry.story import CANARY, FIRST_USAGE, MODEL, TRACE_ID, Story, with_tools
 

@@ -2,9 +2,9 @@
 
 from opentelemetry.sdk.resources import Resource
 
-from gateway.ids import now_ms
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.metrics.stream_metrics import Streams
+from tests.product import now_ms
 from tests.telemetry.counting import Counting
 from tests.telemetry.story import MODEL, TRACE_ID, Story, with_tools
 

@@ -11,10 +11,8 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from gateway.ids import root_span_id, span_id_of, trace_id_of
-from gateway.settings import Settings
-from gateway.tools.base import ToolContext
-from gateway.tools.function import tool
 from tests.harness import events, running_gateway, the
+from tests.product import Settings, ToolContext, tool
 from tests.telemetry.collector import Collector, about, links_of, place
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from gateway.events.lifecycle import Done
 from gateway.ids import trace_id_of
-from gateway.settings import Settings
 from tests.harness import TIMEOUT, events, running_gateway, settings_for, the, types
+from tests.product import Done, Settings
 from tests.stories.asking import Outbox, ask, parked
 from tests.telemetry.collector import Collector, about, links_of, place, plain
 

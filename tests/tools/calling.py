@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from gateway.events.envelope import EventData
 from gateway.tools.base import ToolContext
+from tests.product import EventData
 
 
 def context(emit: Callable[[EventData], None] = lambda _: None) -> ToolContext:

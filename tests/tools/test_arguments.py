@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import BadArguments
-from gateway.messages import ToolSpec
 from gateway.tools import arguments as checks
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
@@ -14,6 +12,7 @@ from gateway.tools.client_tools import usable_tools
 from gateway.tools.function import tool
 from gateway.tools.mcp.tool_schemas import usable_schema
 from tests.loopback import TIMEOUT
+from tests.product import BadArguments, ToolSpec
 
 pytestmark = pytest.mark.anyio
 

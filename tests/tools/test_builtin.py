@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ToolError, UnknownTool
+from gateway.errors import UnknownTool
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.builtin import builtin_tools
 from gateway.tools.function import tool
 from gateway.tools.registry import Tools
+from tests.product import ToolError
 
 pytestmark = pytest.mark.anyio
 

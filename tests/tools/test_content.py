@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from gateway.errors import ToolError
 from gateway.tools import result_content as content
 from gateway.tools.base import File
 from gateway.tools.result_content import content_of
+from tests.product import ToolError
 
 pytestmark = pytest.mark.anyio
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from gateway.events.tool_calls import CallResult, StepTrace
+from gateway.events.tool_calls import StepTrace
 from gateway.tools import function
 from gateway.tools.function import tool
 from gateway.tools.steps import MAX_STEPS, STEPS_SIZE
 from gateway.tools.time_limit import run_in_time
+from tests.product import CallResult
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -5,11 +5,12 @@ import zlib
 
 import pytest
 
-from gateway.errors import BadArguments, ToolError, ToolTimedOut
+from gateway.errors import ToolTimedOut
 from gateway.tools.base import File
 from gateway.tools.fetch import fetcher as fetching
 from gateway.tools.fetch.fetcher import MAX_BYTES, MAX_REDIRECTS
 from gateway.tools.fetch.http_fetch import http_fetch
+from tests.product import BadArguments, ToolError
 from tests.tools.calling import context
 from tests.tools.web import PUBLIC, answer, moved, serving
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ToolError
 from gateway.tools.fetch.addresses import checked, host_of, is_public, literal
 from gateway.tools.fetch.fetcher import Fetcher
 from gateway.tools.fetch.names import SystemNames
+from tests.product import ToolError
 from tests.tools.forms import LEADS_INSIDE, REDIRECTS, REFUSED
 from tests.tools.web import PUBLIC, answer, certificate, moved, serving
 

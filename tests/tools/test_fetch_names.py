@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ToolError, ToolTimedOut
+from gateway.errors import ToolTimedOut
 from gateway.tools.fetch import names
 from gateway.tools.fetch.fetcher import Fetcher
 from gateway.tools.fetch.names import MAX_LOOKUPS, SystemNames
 from tests.loopback import TIMEOUT
+from tests.product import ToolError
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 from pydantic import Field
 
-from gateway.errors import BadArguments, ToolError
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import Progress, ToolContext, tool
+from tests.product import BadArguments, ToolError
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ToolError
 from gateway.tools.base import FunctionTool
 from gateway.tools.time_limit import run_in_time
+from tests.product import ToolError
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -5,12 +5,11 @@ from time import monotonic
 
 import pytest
 
-from gateway.errors import StorageError
-from gateway.events.envelope import EventData, encode_data
 from gateway.events.tool_calls import ToolProgress
 from gateway.tools.function import Progress, tool
 from gateway.tools.progress import INTERVAL, MESSAGE_LENGTH
 from gateway.tools.time_limit import run_in_time
+from tests.product import EventData, StorageError, encode_data
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

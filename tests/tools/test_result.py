@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gateway.errors import ToolError
 from gateway.events.tool_calls import MemoryWriteSuggestion, StepTrace
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import File, ToolResult, tool
 from gateway.tools.result import MAX_FILES, MAX_ITEMS, MAX_PROBLEMS, WRITES_SIZE
 from gateway.tools.steps import Steps
 from gateway.tools.time_limit import run_in_time
+from tests.product import ToolError
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

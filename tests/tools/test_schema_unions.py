@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, JsonValue
 
-from gateway.errors import BadArguments
 from gateway.tools.arguments import check_arguments
 from gateway.tools.function import tool
+from tests.product import BadArguments
 
 pytestmark = pytest.mark.anyio
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.events.content import Retrieval
-from gateway.events.envelope import EventData
 from gateway.tools.base import ToolContext
 from gateway.tools.search_docs import SNIPPET, Docs, docs_search
+from tests.product import EventData, Retrieval
 
 pytestmark = pytest.mark.anyio
 

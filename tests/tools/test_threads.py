@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ToolError, ToolTimedOut
+from gateway.errors import ToolTimedOut
 from gateway.tools import threads, time_limit
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import tool
 from gateway.tools.threads import in_thread
 from gateway.tools.time_limit import run_in_time
 from tests.loopback import TIMEOUT
+from tests.product import ToolError
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import structlog
 
-from gateway.errors import StorageError, ToolError, ToolTimedOut
-from gateway.events.envelope import EventData
+from gateway.errors import ToolTimedOut
 from gateway.events.tool_calls import Effect, ToolProgress
 from gateway.tools import time_limit
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool
 from gateway.tools.time_limit import MAX_ABANDONED, run_in_time
+from tests.product import EventData, StorageError, ToolError
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import httpx2
 import pytest
 
-from gateway.errors import InvalidRequest, ToolError
 from gateway.tools.fetch.addresses import ListedHosts
 from gateway.tools.fetch.webhook_posts import Answered, WebhookPosts
+from tests.product import InvalidRequest, ToolError
 
 pytestmark = pytest.mark.anyio
 

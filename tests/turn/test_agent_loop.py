@@ -6,17 +6,26 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ModelError, Overflow
-from gateway.messages import Block, Sampling, ToolSpec, Usage, text_block
-from gateway.model.base import Answer
+from gateway.errors import Overflow
+from gateway.messages import Sampling
 from gateway.model.endpoint_facts import ModelFacts
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import repeated_calls
 from gateway.turn.context import TurnContext
 from gateway.turn.progress import TurnProgress
 from gateway.turn.run import run_turn
 from gateway.turn.start_and_end import TurnBounds
 from tests.history.scripted import USAGE, ScriptedModel, answer
+from tests.product import (
+    Answer,
+    Block,
+    FunctionTool,
+    ModelError,
+    ToolContext,
+    ToolOutput,
+    ToolSpec,
+    Usage,
+    text_block,
+)
 from tests.turn.working import LIMITS, stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

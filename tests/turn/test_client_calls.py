@@ -9,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events.lifecycle import IterationStart
-from gateway.ids import new_client_call_id, now_ms
-from gateway.messages import Block, Message, ToolSpec
-from gateway.model.base import Answer
+from gateway.ids import new_client_call_id
 from gateway.storage.decisions.client_calls import ClientResult
-from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
 from gateway.turn.client_calls import (
     TIMED_OUT,
     client_call_ids,
@@ -26,6 +23,17 @@ from gateway.turn.context import TurnContext
 from gateway.turn.start_and_end import begin_turn
 from gateway.turn.tool_calls import record_intents
 from tests.history.scripted import USAGE, call
+from tests.product import (
+    Answer,
+    Block,
+    File,
+    FunctionTool,
+    Message,
+    ToolContext,
+    ToolOutput,
+    ToolSpec,
+    now_ms,
+)
 from tests.storage.writing import OWNER
 from tests.turn.working import stored, turn_at_work
 

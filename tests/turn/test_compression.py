@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import CompressionFailed, Conflict, NothingToCompress
+from gateway.errors import CompressionFailed, NothingToCompress
 from gateway.events.lifecycle import IterationStart
-from gateway.messages import Message, text_block
 from gateway.turn.compression import MAX_OVERFLOWS, compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
 from gateway.turn.model_call import next_request
 from gateway.turn.start_and_end import begin_turn
 from tests.history.scripted import says, user
+from tests.product import Conflict, Message, text_block
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

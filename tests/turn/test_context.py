@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.messages import Message, text_block
-from gateway.storage.messages import History, StoredMessage
 from gateway.tools.base import UserMessage
 from gateway.tools.policy import SERVER_TOOL
+from tests.product import History, Message, StoredMessage, text_block
 from tests.turn.working import turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -5,13 +5,11 @@ from contextlib import suppress
 
 import pytest
 
-from gateway.errors import StorageError, TurnLost
 from gateway.events.lifecycle import TurnWarning
-from gateway.storage.log import Append
-from gateway.storage.turns import TurnRow
 from gateway.turn.emitter import MAX_PENDING, Emitter
 from gateway.turn.progress import TurnProgress
 from tests.loopback import TIMEOUT
+from tests.product import Append, StorageError, TurnLost, TurnRow
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import QueueFull
-from gateway.storage.turns import NewTurn
 from gateway.turn.context import TurnContext
 from gateway.turn.in_flight import InFlight
 from tests.loopback import TIMEOUT
+from tests.product import NewTurn, QueueFull
 from tests.storage.writing import OWNER
 from tests.turn.working import turn_at_work
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import StorageError
 from gateway.memory.snapshot import digest_of
-from gateway.messages import Message, Recalled, recalled_block, text_block
-from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.storage.messages import PromptMemories
 from gateway.turn.memory_context import known_of, recalled_in_view, render_in_prompt, retrieve, revalidate
+from tests.product import History, Message, Recalled, StorageError, StoredMessage, recalled_block, text_block
 from tests.storage.remembering import memory
 from tests.turn.working import stored, turn_at_work
 

@@ -5,16 +5,14 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ModelError, TooManyToolCalls
+from gateway.errors import TooManyToolCalls
 from gateway.history.thinking_reader import ThinkingReader, may_think
 from gateway.ids import is_id
-from gateway.messages import Message, text_block
-from gateway.model.base import Answer
-from gateway.storage.messages import History, StoredMessage
 from gateway.turn.context import TurnContext
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.start_and_end import begin_turn
 from tests.history.scripted import USAGE, Broken, call, says
+from tests.product import Answer, History, Message, ModelError, StoredMessage, text_block
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -6,15 +6,22 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ModelError, StorageError
 from gateway.events.lifecycle import IterationStart
-from gateway.messages import Attached, Message, attached_block, text_block
-from gateway.storage.messages import History, StoredMessage
 from gateway.tools.policy import FILE_READ
 from gateway.turn.context import TurnContext
 from gateway.turn.model_call import next_request
 from gateway.turn.model_call_files import fit_attachments, remember_withheld, with_files, withhold_files
 from gateway.turn.start_and_end import begin_turn
+from tests.product import (
+    Attached,
+    History,
+    Message,
+    ModelError,
+    StorageError,
+    StoredMessage,
+    attached_block,
+    text_block,
+)
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

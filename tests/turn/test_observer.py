@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events.envelope import StoredEvent
 from gateway.ids import root_span_id, trace_id_of
-from gateway.storage.turns import TurnRow
 from gateway.turn.observer import CompositeObserver, NullObserver, Tracing, ids_of
+from tests.product import StoredEvent, TurnRow
 
 TURN = TurnRow("t", "s", "ann", "running", None, "hi", "m", None, 1, 0, 0, 0, False)
 IDS = st.text("abcdefghijklmnopqrstuvwxyzABC0123456789_-", min_size=1, max_size=64)

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateway.ids import now_ms
-from gateway.messages import ToolSpec
 from gateway.storage.decisions.approvals import ApprovalRow, Verdict
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.context import TurnContext
 from gateway.turn.permission import EXPIRED, apply_decisions, park, seek_permission, waiting_calls
 from gateway.turn.progress import CallState
+from tests.product import FunctionTool, ToolContext, ToolOutput, ToolSpec, now_ms
 from tests.storage.writing import OWNER
 from tests.turn.working import stored, turn_at_work
 

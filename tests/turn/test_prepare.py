@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gateway.history.transcript import view
-from gateway.messages import Message, text_block
-from gateway.storage.messages import GENERATION_OPEN, History, StoredMessage
+from gateway.storage.messages import GENERATION_OPEN
 from gateway.turn.prepare import prepare, read_components
+from tests.product import History, Message, StoredMessage, text_block
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -2,14 +2,23 @@
 
 import pytest
 
-from gateway.events.content import Text
-from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
-from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
-from gateway.events.tool_calls import CallResult, ToolCall
-from gateway.messages import Usage
+from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded
+from gateway.events.tool_calls import ToolCall
 from gateway.turn.agent_loop import limit_reached
 from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import TurnBounds
+from tests.product import (
+    CallResult,
+    Done,
+    EventData,
+    StoredEvent,
+    Text,
+    TurnStart,
+    Usage,
+    encode,
+    encode_data,
+    encode_scope,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.history.transcript import view
-from gateway.messages import Message, text_block
-from gateway.storage.messages import History, StoredMessage
 from gateway.turn.prompt_generation import BEGINS, Reason, begin_generation, warning_of
+from tests.product import History, Message, StoredMessage, text_block
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -8,17 +8,23 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import StorageError, TurnLost
-from gateway.messages import ToolSpec
-from gateway.model.base import Answer
 from gateway.storage.replicas import Beat, Lease
-from gateway.storage.turns import NewTurn, OwnedTurn
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from gateway.storage.turns import OwnedTurn
 from gateway.turn.context import TurnContext
 from gateway.turn.in_flight import InFlight
 from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from tests.history.scripted import USAGE
 from tests.loopback import TIMEOUT
+from tests.product import (
+    Answer,
+    FunctionTool,
+    NewTurn,
+    StorageError,
+    ToolContext,
+    ToolOutput,
+    ToolSpec,
+    TurnLost,
+)
 from tests.storage.writing import OWNER
 from tests.turn.working import stored, turn_at_work
 

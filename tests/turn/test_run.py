@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import ArchiveDamaged, GatewayError
 from gateway.events.lifecycle import IterationStart
 from gateway.events.tool_calls import ToolCall
 from gateway.turn import run
 from gateway.turn.context import TurnContext
 from gateway.turn.run import run_turn
 from gateway.turn.start_and_end import CANCELLED, begin_turn, finalize_turn
+from tests.product import ArchiveDamaged, GatewayError
 from tests.turn.working import LIMITS, stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

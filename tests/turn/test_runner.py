@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.errors import ModelError
-from gateway.events.envelope import StoredEvent
-from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn import running_turn
 from gateway.turn.context import TurnContext
 from gateway.turn.observer import NullObserver, Tracing
@@ -18,6 +15,7 @@ from gateway.turn.running_turn import RunningTurn
 from gateway.turn.start_and_end import COMPLETED, Ending
 from tests.history.scripted import Scripted
 from tests.loopback import TIMEOUT
+from tests.product import Accepted, ModelError, StoredEvent, TurnRow
 from tests.storage.writing import OWNER
 from tests.turn.working import stored, turn_at_work
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.events.lifecycle import IterationEnd, IterationStart
-from gateway.events.tool_calls import ApprovalRequest, CallResult, ToolCall
-from gateway.messages import Message
+from gateway.events.tool_calls import ApprovalRequest, ToolCall
 from gateway.turn.context import TurnContext
 from gateway.turn.progress import CALLS_PER_STEP
 from gateway.turn.start_and_end import (
@@ -19,6 +18,7 @@ from gateway.turn.start_and_end import (
     failed,
     finalize_turn,
 )
+from tests.product import CallResult, Message
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

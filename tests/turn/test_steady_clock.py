@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from gateway.events.lifecycle import TurnStart
-from gateway.ids import SteadyClock, now_ms
+from gateway.ids import SteadyClock
 from gateway.turn.progress import TurnProgress
+from tests.product import TurnStart, now_ms
 
 HOUR = 3_600_000
 

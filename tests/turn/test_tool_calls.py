@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from gateway.events.lifecycle import IterationStart
-from gateway.messages import Block, Message, ToolSpec, text_block
-from gateway.model.base import Answer
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.context import TurnContext
 from gateway.turn.start_and_end import begin_turn
 from gateway.turn.tool_calls import (
@@ -20,6 +17,7 @@ from gateway.turn.tool_calls import (
     settle_interrupted,
 )
 from tests.history.scripted import USAGE, call
+from tests.product import Answer, Block, FunctionTool, Message, ToolContext, ToolOutput, ToolSpec, text_block
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from gateway.errors import ArtifactsFull
-from gateway.tools.base import File, ToolOutput
-from gateway.tools.wrapping import WRAPPER_TAGS, wrap
 from gateway.turn.tool_results import MAX_SIZE, model_tool_result
+from tests.product import WRAPPER_TAGS, ArtifactsFull, File, ToolOutput, wrap
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

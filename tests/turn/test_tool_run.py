@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.errors import BadArguments, ToolError, ToolTimedOut
+from gateway.errors import ToolTimedOut
 from gateway.events.tool_calls import MemoryWriteSuggestion, StepTrace
-from gateway.messages import ToolSpec
 from gateway.tools.arguments import check_arguments
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.progress import CallState
 from gateway.turn.tool_run import EDITED_LENGTH, failure, invalid_arguments_result, run_call
+from tests.product import BadArguments, FunctionTool, ToolContext, ToolError, ToolOutput, ToolSpec
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -6,15 +6,13 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.errors import TurnLost
-from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationEnd, IterationStart, TurnWarning
-from gateway.messages import Message
 from gateway.turn import turn_from_log
 from gateway.turn.context import TurnContext
 from gateway.turn.observer import NullObserver, Tracing
 from gateway.turn.start_and_end import CANCELLED, begin_turn, failed
 from gateway.turn.turn_from_log import close_from_log, progress_of
+from tests.product import Message, StoredEvent, TurnLost
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.messages import Message, text_block
-from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.storage.messages import PromptMemories
 from gateway.turn.turn_prompt import Prompt
+from tests.product import History, Message, StoredMessage, text_block
 from tests.storage.saying import version
 from tests.turn.working import turn_at_work
 

@@ -5,19 +5,23 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from gateway.events.envelope import StoredEvent
-from gateway.messages import ToolSpec
-from gateway.settings import load_settings
-from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.turns import NewTurn
-from gateway.tools.base import FunctionTool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
 from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import TurnBounds
-from gateway.wiring import assemble, function_skills, open_memory, open_skills, storage_on
+from gateway.wiring import assemble, function_skills, open_skills
 from tests.history.scripted import Scripted, ScriptedModel
+from tests.product import (
+    FunctionTool,
+    NewTurn,
+    SqliteDatabase,
+    StoredEvent,
+    ToolSpec,
+    load_settings,
+    open_memory,
+    storage_on,
+)
 from tests.storage.writing import OWNER
 
 LIMITS = TurnBounds(4, None, 60)

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, expect
 
+from tests.loopback import TIMEOUT
+
 WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
-TIMEOUT_MS = 60_000
+TIMEOUT_MS = TIMEOUT * 1000
 SCREEN: ViewportSize = {"width": 1280, "height": 720}
 EVERY = "GATEWAY_TEST_EVERY_RELOAD"
 REMINDER = 30.0  # asyncio swallows what a signal raises while it calls back
@@ -20,6 +22,7 @@ CLOSED = """const isPage = location.protocol.startsWith("http") && self.origin !
 
 in_a_browser = [
     pytest.mark.browser,
+    pytest.mark.waits,
     pytest.mark.skipif(os.environ.get(WITHOUT) == "1", reason=f"{WITHOUT}=1 leaves the browser out"),
 ]
 

@@ -13,7 +13,7 @@ from tests.clients.programs import needs_npm
 from tests.harness import Client
 from tests.loopback import TIMEOUT
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from gateway.encryption.keyring import new_key
+from tests.product import new_key
 from tests.running import Running, gateway_process
 from tests.ui.garden import GARDEN
 from tests.ui.page import CLOSED, TIMEOUT_MS, in_a_browser, watched

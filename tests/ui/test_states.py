@@ -7,8 +7,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
-from gateway.encryption.keyring import new_key
 from tests.loopback import TIMEOUT
+from tests.product import new_key
 from tests.running import Running, gateway_process
 from tests.ui.axe import findings
 from tests.ui.garden import GARDEN

@@ -6,9 +6,8 @@ from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.reading import MAX_TOKENS, ContentPart, read_part, selector_of
 from gateway.artifacts.reading.part import MAX_BYTES, fits
-from gateway.errors import InvalidRequest
-from gateway.storage.artifacts import ArtifactRow
 from tests.artifacts.store_folder import ORIGIN
+from tests.product import ArtifactRow, InvalidRequest
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import pytest
 
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.reading import values_at
-from gateway.errors import ArtifactDamaged, InvalidRequest
+from gateway.errors import ArtifactDamaged
 from tests.artifacts.reading.asking import Stored, kept, next_of
 from tests.artifacts.store_folder import StoreFolder
+from tests.product import InvalidRequest
 
 pytestmark = pytest.mark.anyio
 

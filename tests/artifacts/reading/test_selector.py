@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.artifacts.reading.selector import Bytes, JsonPath, LineRange, LineSearch, Selector, selector_of
-from gateway.errors import InvalidRequest
+from tests.product import InvalidRequest
 
 
 @pytest.mark.parametrize(

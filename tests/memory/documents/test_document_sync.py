@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files import polling
-from gateway.lexical import query_tokens
 from gateway.memory.changes import Attribution
 from gateway.memory.documents import document_sync, file_changes
 from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
@@ -18,10 +16,21 @@ from gateway.memory.memories import Memories
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import NewMemory, make
-from gateway.storage.memories import AllScopes, Filter, Indexed, MemoryRow, Scope
+from gateway.storage.memories import Indexed
 from gateway.storage.memories.store import MemoryStore
 from tests.loopback import TIMEOUT
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
+from tests.product import (
+    AllScopes,
+    Conflict,
+    Filter,
+    InvalidRequest,
+    MemoryRow,
+    NotFound,
+    Scope,
+    StorageError,
+    query_tokens,
+)
 
 pytestmark = pytest.mark.anyio
 

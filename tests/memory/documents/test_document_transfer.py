@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import StorageError
 from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
 from gateway.memory.documents.document_sync import Documents
@@ -17,9 +16,9 @@ from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.documents.migration import MigratedFile, migrate, modern
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import AllScopes, Filter, Scope
 from gateway.storage.memories.store import MemoryStore
 from tests.memory.documents.filing import NOON, document, fields, write_json
+from tests.product import AllScopes, Filter, Scope, StorageError
 
 ANNA, BEN = Scope("anna"), Scope("ben")
 BY = Attribution("anna", "test")

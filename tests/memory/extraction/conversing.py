@@ -14,14 +14,11 @@ from gateway.memory.extraction.extractor import Extractor
 from gateway.memory.extraction.report import LearningReport
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.messages import Message
-from gateway.model.side_calls import ModelCalls
-from gateway.settings import load_settings
-from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.turn.memory_write_queue import WriteSource
 from tests.history.scripted import Scripted, ScriptedModel, stored
+from tests.product import Filter, MemoryRow, Message, ModelCalls, Scope, load_settings
 
 ANN = Scope("ann", session_id="s")
 BY_ANN = Attribution("ann", "by hand")

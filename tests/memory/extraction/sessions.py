@@ -7,23 +7,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gateway.events.envelope import StoredEvent
 from gateway.ids import new_turn_id
 from gateway.memory.extraction.extractor import Extractor
 from gateway.memory.services import MemoryServices
-from gateway.model.side_calls import ModelCalls
 from gateway.service.dependencies import Dependencies
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.session_events import SessionEvents
-from gateway.settings import load_settings
-from gateway.storage.log import Closing
-from gateway.storage.memories import Filter, Scope
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.learning_progress import LearnedSessions
 from gateway.turn.memory_write_queue import MemoryWriteQueue
-from gateway.wiring import Storage, assemble, open_memory, open_skills, open_storage
+from gateway.wiring import assemble, open_skills
 from tests.history.scripted import ScriptedModel, says, user
 from tests.memory.extraction.conversing import NOTHING
+from tests.product import (
+    Closing,
+    Filter,
+    ModelCalls,
+    Scope,
+    Storage,
+    StoredEvent,
+    load_settings,
+    open_memory,
+    open_storage,
+)
 from tests.storage.saying import add_version, tell, version
 from tests.storage.writing import OWNER, accepted, writer_of
 

@@ -8,10 +8,10 @@ import pytest
 
 from gateway.memory.assents import is_assent
 from gateway.memory.extraction.assistant_proposals import is_answered_by, proposal_in
-from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.memories import Evidence
 from tests.history.scripted import call, result, results, says, user
 from tests.memory.extraction.conversing import ANN, Learner, offer, offers, open_learner
+from tests.product import Attached, Message, attached_block, text_block
 
 pytestmark = pytest.mark.anyio
 

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.errors import LearningFailed, MemoryFull, ModelError
+from gateway.errors import LearningFailed, MemoryFull
 from gateway.memory.changes import Attribution
 from gateway.memory.extraction import reconciler
-from gateway.messages import Message, Recalled, Usage, recalled_block, text_block
-from gateway.storage.memories import Evidence, Scope
+from gateway.storage.memories import Evidence
 from tests.history.scripted import USAGE, Broken, answer, call, result, results, says, user, words
 from tests.memory.correcting import Corrections
 from tests.memory.extraction.conversing import ANN, BY_ANN, Learner, offer, offers, open_learner
+from tests.product import Message, ModelError, Recalled, Scope, Usage, recalled_block, text_block
 
 pytestmark = pytest.mark.anyio
 

@@ -9,17 +9,13 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.errors import LimitReached, ModelError
 from gateway.memory.changes import Attribution
 from gateway.memory.extraction import extractor
 from gateway.memory.validation import NewMemory
-from gateway.model.base import ModelRequest, Take
 from gateway.service import learning_worker
 from gateway.service.archiver import Archiver
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.session_events import SessionEvents
-from gateway.settings import Settings
-from gateway.storage.memories import Filter, Scope
 from tests.harness import running_gateway
 from tests.history.scripted import words
 from tests.loopback import TIMEOUT
@@ -27,6 +23,7 @@ from tests.memory.extraction.conversing import SOURCE, offer, offers
 from tests.memory.extraction.sessions import Sessions, sessions
 from tests.memory.extraction.test_suggestions import write
 from tests.postgres import database_in, on_postgres
+from tests.product import Filter, LimitReached, ModelError, ModelRequest, Scope, Settings, Take
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,11 @@ import structlog
 
 from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.memory.changes import Attribution
-from gateway.storage.memories import MAX_QUARANTINED, Filter, Scope
+from gateway.storage.memories import MAX_QUARANTINED
 from gateway.turn.memory_write_queue import MemoryPort
 from tests.history.scripted import user
 from tests.memory.extraction.conversing import ANN, SOURCE, Learner, offer, offers, open_learner
+from tests.product import Filter, Scope
 
 pytestmark = pytest.mark.anyio
 

@@ -3,12 +3,20 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.lexical import estimate_tokens
 from gateway.memory.extraction.user_messages import CONTEXT, excerpts, user_text
 from gateway.memory.sentences import clause_of, clauses, sentence_of
-from gateway.messages import Attached, Message, Recalled, attached_block, recalled_block, text_block
-from gateway.tools.wrapping import WRAPPER_TAGS, wrap
 from tests.history.scripted import call, result, results, says, stored, thought, user, words
+from tests.product import (
+    WRAPPER_TAGS,
+    Attached,
+    Message,
+    Recalled,
+    attached_block,
+    estimate_tokens,
+    recalled_block,
+    text_block,
+    wrap,
+)
 
 
 def test_what_others_put_into_a_message_of_the_user_is_not_theirs() -> None:

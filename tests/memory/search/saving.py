@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.ids import new_memory_id, now_ms
+from gateway.ids import new_memory_id
 from gateway.memory import validation
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import Change, MemoryRow, Scope
+from gateway.storage.memories import Change
 from gateway.storage.memories.store import MemoryStore
 from tests.memory.search.recall_set import KNOWN
+from tests.product import MemoryRow, Scope, now_ms
 
 ANN = Scope("ann")
 DAY = 24 * 60 * 60 * 1000

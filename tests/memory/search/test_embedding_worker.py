@@ -25,7 +25,6 @@ from gateway.memory.search.vector_index import (
 from gateway.memory.validation import indexed
 from gateway.storage.memories import Vector, Viewer
 from gateway.storage.memories.store import MemoryStore
-from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.loopback import TIMEOUT
@@ -33,6 +32,7 @@ from tests.memory.search.embedding import embedding
 from tests.memory.search.saving import ANN, made, put, save
 from tests.memory.search.vector_server import DIMENSIONS, VectorServer
 from tests.postgres import database_in, on_postgres
+from tests.product import ServerAddress
 from tests.storage.remembering import postgres_memories
 
 pytestmark = pytest.mark.anyio

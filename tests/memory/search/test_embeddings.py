@@ -9,12 +9,12 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from gateway.errors import EmbeddingsFailed, SettingsError
+from gateway.errors import EmbeddingsFailed
 from gateway.memory.search.embeddings import TEXT_CHARACTERS, Embeddings, embeddings_of
 from gateway.memory.search.searcher import FIRST_COOLDOWN, MAX_COOLDOWN, CircuitBreaker
-from gateway.settings import load_settings
 from tests.loopback import TIMEOUT, free_port
 from tests.memory.search.vector_server import DIMENSIONS, Fault, VectorServer
+from tests.product import SettingsError, load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.ids import now_ms
 from gateway.memory.passages import passages
 from gateway.memory.search.query import Hit, MemoryQuery, Mode, Rendering, known_key
 from gateway.memory.search.ranking import (
@@ -18,8 +17,9 @@ from gateway.memory.search.ranking import (
     select,
 )
 from gateway.memory.search.relevance import MAX_WORDS, filter_relevant, query_terms
-from gateway.storage.memories import Match, MemoryRow
+from gateway.storage.memories import Match
 from tests.memory.search.saving import DAY, made
+from tests.product import MemoryRow, now_ms
 
 ROWS = [
     made(text) for text in ("紫色的围巾", "plain coffee", "周五不上线", "nylon guitar", "四百页的书", "x")

@@ -10,21 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import StorageError
-from gateway.ids import now_ms
 from gateway.memory.changes import Attribution
 from gateway.memory.memories import Memories
 from gateway.memory.search.embeddings import Embeddings
 from gateway.memory.search.query import MemoryQuery, SearchResult
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import indexed
-from gateway.storage.memories import AllScopes, Change, Scope
+from gateway.storage.memories import Change
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
 from tests.memory.search.saving import ANN, DAY, made, put, save
 from tests.memory.search.vector_server import Fault, VectorServer
+from tests.product import AllScopes, Scope, StorageError, now_ms
 
 pytestmark = pytest.mark.anyio
 

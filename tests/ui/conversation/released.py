@@ -15,10 +15,10 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import BaseModel
 
 from gateway.api.session_bodies import EventPage, Session
-from gateway.events.envelope import StoredEvent
 from gateway.http.json_types import json_body
 from gateway.page import BUILT
 from gateway.sse_frames import encode_frames, encode_open
+from tests.product import StoredEvent
 from tests.recorded import lines
 
 

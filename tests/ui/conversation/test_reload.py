@@ -8,8 +8,8 @@ from collections.abc import Generator, Sequence
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
-from gateway.events.envelope import StoredEvent
 from tests.loopback import TIMEOUT
+from tests.product import StoredEvent
 from tests.ui.conversation.released import Released, released
 from tests.ui.page import CLOSED, EVERY, TIMEOUT_MS, in_a_browser
 
