@@ -23,8 +23,8 @@ OF_EACH_SUBJECT = {"base", "rows", "statements", "store"}
 BUDGETS: Mapping[str, int] = {
     "auth": 1370,
     "": 1620,
-    "adapters": 8140,
-    "api": 5280,
+    "adapters": 8_150,
+    "api": 5_340,
     "artifacts": 2740,
     "cli": 6520,
     "client": 580,
@@ -32,10 +32,10 @@ BUDGETS: Mapping[str, int] = {
     "encryption": 160,
     "events": 610,
     "files": 220,
-    "history": 4410,
+    "history": 4_420,
     "http": 1800,
     "lifespan": 660,
-    "memory": 7130,
+    "memory": 7_150,
     "model": 3700,
     "prompt": 730,
     "schedules": 400,
@@ -43,11 +43,11 @@ BUDGETS: Mapping[str, int] = {
     "session_pages": 490,
     "settings": 1230,
     "skills": 1080,
-    "storage": 19_810,
+    "storage": 19_530,
     "telemetry": 4680,
     "tools": 5420,
     "turn": 3600,
-    "wiring": 1150,
+    "wiring": 1_120,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

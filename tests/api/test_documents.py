@@ -32,7 +32,7 @@ def test_a_route_that_changes_something_has_an_action_for_the_audit() -> None:
     """Each names an operation of the table, and those of other methods than GET are audited but for these,
     which only read, or say by each message what they do."""
     with pytest.raises(ValueError, match=r"GET /api/things does 'thing.read', which"):
-        Endpoint("GET", "/api/things", "thing.read", ROWS[0].handler, {})
+        Endpoint(ROWS[0].handler, "GET", "/api/things", "thing.read", {})
 
     silent = {each.operation for each in ROWS if each.method != "GET" and each.does.action is None}
 

@@ -239,8 +239,8 @@ def test_of_every_route_it_is_known_how_to_ask() -> None:
         assert list(cases(route))
 
     with pytest.raises(Unsampled, match=r"nothing is known of \{thing_id\}"):
-        list(cases(Endpoint("GET", "/api/things/{thing_id}", "turn.read", ROUTES[0].handler, {})))
-    more = Endpoint("GET", "/api/things", "turn.read", ROUTES[0].handler, {}, carries=("memory.delete",))
+        list(cases(Endpoint(ROUTES[0].handler, "GET", "/api/things/{thing_id}", "turn.read", {})))
+    more = Endpoint(ROUTES[0].handler, "GET", "/api/things", "turn.read", {}, carries=("memory.delete",))
     with pytest.raises(Unsampled, match=r"GET /api/things carries memory\.delete"):
         list(cases(more))
 
