@@ -52,9 +52,9 @@ web-dev: ## Serve the page with reload, in front of a gateway that runs (GATEWAY
 
 # What every process of a test imports is compiled once, also where the environment says never; databases lie in
 # memory where there are 2 GB for them: no test is about the disk of the machine, and each waits for many syncs.
-# A test that does not end within MAX_SECONDS (the longest takes a minute) says where it stands and fails, with its
-# process; the others of its file are run in a new one.
-MAX_SECONDS := 400
+# A test that does not end within MAX_SECONDS (the longest takes two minutes alone on a machine, and three times as
+# long beside five others) says where it stands and fails, with its process; the others of its file are run in a new one.
+MAX_SECONDS := 900
 .PHONY: test
 test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 	@if ! command -v "$${CHROMIUM:-chromium-headless-shell}" chromium google-chrome >/dev/null; then \
