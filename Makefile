@@ -9,8 +9,8 @@ PYTHON ?= python3
 ARGS ?=
 # Tests that compute have a process for each of two cores; those that wait for servers, browsers and clocks run beside
 # them. More of the latter have nothing to take from the machine.
-PROCESSES ?= 2
-WAITING ?= 4
+PROCESSES ?= 3
+WAITING ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
 BACKENDS ?= .venv-observability

@@ -37,8 +37,8 @@ def test_a_route_that_changes_something_has_an_action_for_the_audit() -> None:
     silent = {each.operation for each in ROWS if each.method != "GET" and each.does.action is None}
 
     assert silent == {
-        *("a2a.call", "event.read", "link.open", "mcp.call", "memory.control", "memory.retrieve"),
-        *("prompt.try_edits", "schedule.preview", "token.count"),
+        *("a2a.call", "event.read", "link.open", "mcp.call", "mcp_prompt.fill", "memory.control"),
+        *("memory.retrieve", "prompt.try_edits", "schedule.preview", "token.count"),
     }
 
 

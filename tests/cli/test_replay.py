@@ -216,7 +216,7 @@ def test_a_session_goes_out_to_a_file_and_comes_back(
     assert kept.code == 0
     assert (tmp_path / "kept.jsonl").read_text() == shown.out == again.out
     assert (taken.code, taken.out) == (1, "")
-    assert "cannot be had" in taken.err
+    assert "cannot be used" in taken.err
     assert (back.code, back.out) == (0, f"{session}\n")
 
 

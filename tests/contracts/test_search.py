@@ -364,7 +364,7 @@ async def test_a_search_that_takes_too_long_is_given_up(
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     database = database_of(storage)
 
-    with pytest.raises(SearchTooLong, match="rarer words") as refused:
+    with pytest.raises(SearchTooLong, match="rarer ones") as refused:
         await database.search(lambda connection: connection.exec_driver_sql(endless).all())
 
     assert refused.value.code == "search_too_long"

@@ -186,7 +186,7 @@ async def test_a_session_that_is_made_meanwhile_keeps_what_it_has(
         return await add(*given)  # pyright: ignore[reportArgumentType] - as it was called
 
     monkeypatch.setattr(storage.copies, "add", meanwhile)
-    with pytest.raises(Conflict, match="session id s cannot be had"):
+    with pytest.raises(Conflict, match="session id s cannot be used"):
         await imported(storage, file, most_rows=0)
 
     (archived,) = await storage.archives.list("s")
