@@ -7,8 +7,8 @@ SHELL := bash
 
 PYTHON ?= python3
 ARGS ?=
-# Tests that compute have a process for each of two cores; those that wait for servers, browsers and clocks run beside
-# them. More of the latter have nothing to take from the machine.
+# One more than two cores: a test waits for servers and clocks for a good part of its time. With WAITING there are two
+# groups: PROCESSES for files that compute, and beside them WAITING for those that wait for servers and browsers.
 PROCESSES ?= 3
 WAITING ?= 0
 VENV := .venv

@@ -57,11 +57,13 @@ async def test_turns_are_answered_in_the_order_in_which_they_came(tmp_path: Path
         settings = settings_for(tmp_path, server.url, model_slots=1, **SOON)
         async with running_gateway(settings) as client:
             server.play = lambda _purpose, text: Play(0.5 if "message 00" in text else 0.01)
+            queue = client.app.state.gateway.deps.model.queue
             chats = [asyncio.create_task(client.chat("message 00"))]
             await server.begun("message 00")
             for number in range(1, 21):
                 chats.append(asyncio.create_task(client.chat(f"message {number:02}")))
-                while client.app.state.gateway.deps.model.queue.waiting("turn") < number:
+                # On a busy machine some have been answered by now.
+                while queue.waiting("turn") + len(server.answers) <= number:
                     await asyncio.sleep(0.002)
             await in_time(*chats)
 
