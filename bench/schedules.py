@@ -28,8 +28,8 @@ from gateway.service.limits import UserLimits
 from gateway.service.schedules import ScheduleWorker
 from gateway.service.session_events import SessionEvents
 from gateway.settings import Settings, load_settings
-from gateway.storage.schedules import SCHEDULES, ScheduleRow, ScheduleRun
-from gateway.storage.schedules.store import Schedules
+from gateway.storage.schedules import ScheduleRow, ScheduleRun
+from gateway.storage.schedules.store import SCHEDULES, Schedules
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.turn.in_flight import InFlight
 from gateway.turn.memory_write_queue import MemoryWriteQueue
@@ -114,7 +114,7 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             worker = ScheduleWorker(
                 deps,
                 in_flight,
-                storage.schedule_runs,
+                storage.schedules,
                 events,
                 delays,
                 limits=limits,

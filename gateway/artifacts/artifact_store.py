@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -25,10 +25,12 @@ from gateway.errors import ArtifactDamaged, BlobMissing, Conflict, GatewayError,
 from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, EXAMPLES, TEXTS, ArtifactRow, blob_path
-from gateway.storage.artifacts.store import Artifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.orphans import Orphans, remove_orphan
 from gateway.storage.refusals import no_artifact
+
+if TYPE_CHECKING:
+    from gateway.storage.artifacts.store import Artifacts
+    from gateway.storage.orphans import Orphans
 
 log = structlog.get_logger(__name__)
 
@@ -57,8 +59,8 @@ class ArtifactStore:
 
     def __init__(
         self,
-        store: Artifacts,
-        orphans: Orphans,
+        store: "Artifacts",
+        orphans: "Orphans",
         blobs: Blobs,
         settings: Settings,
         *,
@@ -123,7 +125,7 @@ class ArtifactStore:
         row = await self._store.get(owner, ref)
         await self._store.delete(owner, ref, now_ms())
         with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
-            await remove_orphan(self._orphans, self._blobs, row.path, now_ms())
+            await self._orphans.remove(self._blobs, row.path, now_ms())
 
     async def read(self, row: ArtifactRow, start: int, length: int) -> bytes:
         """At most `length` bytes from `start` on; none behind the end.
@@ -165,7 +167,7 @@ class ArtifactStore:
         removed = 0
         for path in paths:
             try:
-                removed += await remove_orphan(self._orphans, self._blobs, path, now)
+                removed += await self._orphans.remove(self._blobs, path, now)
             except StorageError as error:
                 log.warning("blob_not_removed", code=error.code, error=str(error))
                 break
@@ -197,7 +199,7 @@ class ArtifactStore:
             await add(row, instead_of=path)
         except Exception:
             with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
-                await remove_orphan(self._orphans, self._blobs, row.path, now_ms())
+                await self._orphans.remove(self._blobs, row.path, now_ms())
             raise
         return row
 

@@ -25,7 +25,7 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.log.event_log import EventLog
 from gateway.storage.messages import StoredMessage
-from gateway.storage.orphans import Orphans, remove_orphan
+from gateway.storage.orphans import Orphans
 from gateway.storage.sessions.transcripts import Transcripts
 
 EVENT_BATCH = 1000
@@ -273,4 +273,4 @@ async def clear(orphans: Orphans, blobs: Blobs, paths: Iterable[str]) -> None:
     candidates for a later sweep."""
     with suppress(StorageError):
         for path in paths:
-            await remove_orphan(orphans, blobs, path, now_ms())
+            await orphans.remove(blobs, path, now_ms())

@@ -8,7 +8,7 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,10 +19,12 @@ from gateway.history.lookup import Matches, excerpt
 from gateway.lexical import estimate_tokens, query_tokens
 from gateway.messages import Block, ToolSpec
 from gateway.storage.messages import StoredMessage
-from gateway.storage.sessions.transcripts import Transcripts
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.short_specs import short_spec
 from gateway.tools.wrapping import Wrapped, wrap
+
+if TYPE_CHECKING:
+    from gateway.storage.sessions.transcripts import Transcripts
 
 NAME = "read_archive"
 MAX_TOKENS = 4000
@@ -82,7 +84,7 @@ class _Wanted(BaseModel):
     limit: int | None = Field(default=None, ge=1, le=MAX_LIMIT)
 
 
-def read_archive(sessions: Transcripts) -> FunctionTool:
+def read_archive(sessions: "Transcripts") -> FunctionTool:
     """The tool `read_archive` over the messages of `sessions`: `from` and `to` (numbers of messages), or
     `search` (words), and `limit`. A search is reported as a `retrieval` event with source "archive".
 

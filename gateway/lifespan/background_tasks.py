@@ -16,8 +16,7 @@ from gateway.service.leader import Leader
 from gateway.service.schedule_results import ScheduleResults
 from gateway.service.schedules import ScheduleWorker
 from gateway.storage.blobs.addresses import is_bucket
-from gateway.storage.ended_access import KEY_REVOKED
-from gateway.storage.schedules import ScheduleRow
+from gateway.storage.schedules import KEY_REVOKED, ScheduleRow
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.tools.arguments import prepare_checks
 from gateway.wiring import try_bucket, watch_blob_folder
@@ -34,9 +33,10 @@ async def run_from_the_start(process: Process, abilities: Abilities, service: Se
     await process.run(lambda: learning.run(service.events), "learning")
     await process.run(learning.mark_begun, "sessions with turns")
     await process.run(service.titles.run, "titles")
-    is_away = is_bucket(settings.blob_url)
-    looks = partial(try_bucket, settings, storage, new_replica_id()) if is_away else None
-    await process.run(looks or partial(watch_blob_folder, settings), "blob store")
+    if is_bucket(settings.blob_url):
+        await process.run(partial(try_bucket, settings, storage, new_replica_id()), "blob store")
+    else:
+        await process.run(partial(watch_blob_folder, settings), "blob store")
 
 
 async def run_once_recovered(process: Process, abilities: Abilities, service: Service) -> None:
@@ -46,7 +46,7 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
     storage.bus.watch(indexer.watch)
     work = tuple(leader_tasks(process, abilities, service, indexer))
     state.leader = leader = Leader(storage.exclusive, process.supervisor, work)
-    results = ScheduleResults(storage.result_deliveries, gateway.schedules.destinations)
+    results = ScheduleResults(storage.schedules, gateway.schedules.destinations)
     await process.run(gateway.heartbeat.run, "ownership of turns")
     await process.run(service.open_access.run, "what access is open")
     await process.run(_schedules(process, service, results).run, "schedules")
@@ -73,7 +73,7 @@ def _schedules(process: Process, service: Service, results: ScheduleResults) -> 
     worker = ScheduleWorker(
         gateway.deps,
         gateway.in_flight,
-        process.storage.schedule_runs,
+        process.storage.schedules,
         service.events,
         metrics.schedules,
         limits=gateway.limits,

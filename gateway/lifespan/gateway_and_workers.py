@@ -288,11 +288,9 @@ async def _open_personal_data(process: Process, gateway: Gateway) -> PersonErase
 def _webhooks(process: Process) -> tuple[WebhookWorker, UserWebhooks]:
     settings, storage = process.settings, process.storage
     posts = open_webhook_posts(settings)
-    worker = WebhookWorker(
-        storage.deliveries, storage.turns, posts, settings, process.telemetry.webhook_tried
-    )
+    worker = WebhookWorker(storage.webhooks, storage.turns, posts, settings, process.telemetry.webhook_tried)
     storage.bus.watch(worker.watch)
-    return worker, UserWebhooks(storage.webhooks, storage.result_deliveries, posts, settings, worker.look)
+    return worker, UserWebhooks(storage.webhooks, storage.schedules, posts, settings, worker.look)
 
 
 def _open_access(process: Process, standing: StandingAccess) -> OpenAccess:

@@ -31,7 +31,7 @@ def leader_tasks(
     yield gateway.audit.sweep, "old entries of the audit"
     yield gateway.limits.sweep, "limits"
     yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
-    yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
+    yield partial(counts.deliveries.run, storage.webhooks), "count of deliveries"
     yield partial(counts.database.run, storage.sizes), "size of the database"
     if abilities.memory is not None:
         yield MemoryReindexing(abilities.memory.store).run, "memories to index anew"

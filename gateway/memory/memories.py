@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull, NotFound
 from gateway.ids import new_memory_id, now_ms
@@ -21,7 +21,9 @@ from gateway.memory.reinforcement import is_stated, reinforced, statements
 from gateway.memory.validation import NewMemory
 from gateway.memory.versions import apply_changes, check_version, next_version, retry_conflicts
 from gateway.storage.memories import AllScopes, Change, Filter, Link, MemoryRow, Operation, Scope, Viewer
-from gateway.storage.memories.store import MemoryStore
+
+if TYPE_CHECKING:
+    from gateway.storage.memories.store import MemoryStore
 
 MAX_DEPENDS_ON = 20
 """Memories on which one call may make another one depend."""
@@ -39,7 +41,7 @@ class Memories:
     """One per process. `on_change` is called with every change."""
 
     def __init__(
-        self, store: MemoryStore, *, most: int, on_change: Callable[[Changed], None] = lambda _: None
+        self, store: "MemoryStore", *, most: int, on_change: Callable[[Changed], None] = lambda _: None
     ) -> None:
         self.store = store
         self.most = most

@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gateway.errors import Conflict, InvalidRequest
 from gateway.ids import new_schedule_id, now_ms
 from gateway.messages import clean_text
 from gateway.schedules.due_times import BadTiming, checked, moment, next_due, upcoming
 from gateway.settings import Settings
-from gateway.storage.ended_access import KEY_REVOKED
-from gateway.storage.schedules import Late, Planned, ScheduleRow, ScheduleRun, Timing
-from gateway.storage.schedules.store import Schedules
-from gateway.storage.sessions.store import Sessions
+from gateway.storage.schedules import KEY_REVOKED, Late, Planned, ScheduleRow, ScheduleRun, Timing
 from gateway.storage.turns import title_from_message
+
+if TYPE_CHECKING:
+    from gateway.storage.schedules.store import Schedules
+    from gateway.storage.sessions.store import Sessions
 
 MAX_MESSAGE = 16_000
 """Characters of a schedule's message."""
@@ -58,7 +59,7 @@ class ScheduleEditor:
     """One per process. Every operation raises errors.NotFound (schedule_not_found) for what is not the
     owner's, and errors.StorageError."""
 
-    def __init__(self, store: Schedules, sessions: Sessions, settings: Settings) -> None:
+    def __init__(self, store: "Schedules", sessions: "Sessions", settings: Settings) -> None:
         self._store = store
         self._sessions = sessions
         self._settings = settings

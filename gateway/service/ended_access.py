@@ -22,7 +22,8 @@ from gateway.service.schedules import publish_change
 from gateway.service.session_events import SessionEvents
 from gateway.service.standing_access import StandingAccess
 from gateway.storage.audit import AuditEntry
-from gateway.storage.ended_access import KEY_REVOKED, Ended, EndedAccess, Overdue
+from gateway.storage.ended_access import Ended, EndedAccess, Overdue
+from gateway.storage.schedules import KEY_REVOKED
 from gateway.storage.turns import TurnRow
 
 LOOK_EVERY = 0.7

@@ -29,7 +29,8 @@ from sqlalchemy import (
 
 from gateway.storage.database import Prepared, Store, send, snapshot, transaction
 from gateway.storage.replica_signals import Signal
-from gateway.storage.schedules import SCHEDULES, ScheduleRow
+from gateway.storage.schedules import KEY_REVOKED, ScheduleRow
+from gateway.storage.schedules.store import SCHEDULES
 from gateway.storage.schema import (
     RUNNING,
     WAITING,
@@ -44,8 +45,6 @@ from gateway.storage.turns import TurnRow
 from gateway.storage.turns.cancellation import request_cancel
 from gateway.storage.turns.rows import TURNS, turn_of
 
-KEY_REVOKED = "key_revoked"
-"""Why a schedule is paused, or a webhook off: the key that it was made with was revoked, or has expired."""
 MAX_ENDED = 500
 """Turns, schedules, webhooks and grants, of each, that end in one transaction: the others are still used."""
 

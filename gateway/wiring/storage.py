@@ -112,10 +112,7 @@ class Storage:
     switches: SkillSwitches
     learned: LearnedSessions
     schedules: Schedules
-    schedule_runs: Schedules
-    result_deliveries: Schedules
     webhooks: Webhooks
-    deliveries: Webhooks
     audit: AuditLog
     keys: Keys
     ended_access: EndedAccess
@@ -305,8 +302,6 @@ def _storage_on(
     database.signals.on("gone", bus.forget)
     search = Search(database, archived.messages, index)
     purges = Purges(database, index)
-    schedules = Schedules(database)
-    webhooks = EncryptedWebhooks(database, keyring)
     return Storage(
         log=EventLog(database, bus, archived.events),
         sessions=Sessions(database, archived.messages, search, purges),
@@ -324,11 +319,8 @@ def _storage_on(
         client_calls=ClientCalls(database),
         switches=SqlSkillSwitches(database),
         learned=LearnedSessions(database),
-        schedules=schedules,
-        schedule_runs=schedules,
-        result_deliveries=schedules,
-        webhooks=webhooks,
-        deliveries=webhooks,
+        schedules=Schedules(database),
+        webhooks=EncryptedWebhooks(database, keyring),
         audit=AuditLog(database),
         keys=Keys(database),
         ended_access=EndedAccess(database),

@@ -84,7 +84,7 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
         (("memory", "list"), {*SERVER, "gateway.memory.editor", "gateway.memory.search.searcher"}),
         (
             ("skills", "list"),
-            {*SERVER, "gateway.memory.editor", "gateway.memory.extraction", "genai_prices"},
+            {*SERVER, "sqlalchemy", "gateway.memory.editor", "gateway.memory.extraction", "genai_prices"},
         ),
         (("sessions", "list"), {*SERVER, "sqlalchemy", "gateway.memory", "gateway.settings"}),
         (("chat", "hi"), {*SERVER, "sqlalchemy", "gateway.settings", "prompt_toolkit", "markdown_it"}),

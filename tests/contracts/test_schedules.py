@@ -34,7 +34,7 @@ def turn_of(row: ScheduleRow, session_id: str = "s") -> NewTurn:
 
 
 async def due(storage: Storage, now: int = 150) -> list[str]:
-    return [row.id for row in await storage.schedule_runs.due(now, START, 99)]
+    return [row.id for row in await storage.schedules.due(now, START, 99)]
 
 
 async def test_schedules_are_their_owners(storage: Storage) -> None:
@@ -61,17 +61,16 @@ async def test_those_that_are_due_come_in_order_and_page_by_page(storage: Storag
         await storage.schedules.add(schedule(name, due_at=at), most=9)
 
     assert await due(storage) == ["c", "a", "b"]
-    (first,) = await storage.schedule_runs.due(150, START, 1)
-    assert [row.id for row in await storage.schedule_runs.due(150, (90, first.id), 1)] == ["a"]
-    assert [row.id for row in await storage.schedule_runs.due(150, (100, "a"), 9)] == ["b"]
+    (first,) = await storage.schedules.due(150, START, 1)
+    assert [row.id for row in await storage.schedules.due(150, (90, first.id), 1)] == ["a"]
+    assert [row.id for row in await storage.schedules.due(150, (100, "a"), 9)] == ["b"]
 
 
 async def test_a_due_time_has_one_run_however_many_begin_it(storage: Storage) -> None:
     row = schedule()
     await storage.schedules.add(row, most=9)
     attempts = [
-        storage.schedule_runs.begin(row, LATER, replace(turn_of(row), id=f"t{n}"), max_queued=9)
-        for n in range(5)
+        storage.schedules.begin(row, LATER, replace(turn_of(row), id=f"t{n}"), max_queued=9) for n in range(5)
     ]
 
     begun = [each for each in await asyncio.gather(*attempts) if each is not None]
@@ -91,9 +90,9 @@ async def test_a_run_that_is_refused_leaves_the_schedule_as_it_was(storage: Stor
     await accepted(storage, "s", "t")
 
     with pytest.raises(QueueFull):
-        await storage.schedule_runs.begin(row, LATER, turn_of(row), max_queued=0)
+        await storage.schedules.begin(row, LATER, turn_of(row), max_queued=0)
     with pytest.raises(NotFound):
-        await storage.schedule_runs.begin(
+        await storage.schedules.begin(
             row, LATER, replace(turn_of(row, "gone"), create_session=False), max_queued=9
         )
 
@@ -106,17 +105,17 @@ async def test_a_schedule_is_not_due_while_its_run_is_under_way(storage: Storage
     """Nor while that waits for another turn, nor before its end is noted, which happens once."""
     row = schedule()
     await storage.schedules.add(row, most=9)
-    begun = await storage.schedule_runs.begin(row, Planned(120, "active"), turn_of(row), max_queued=9)
+    begun = await storage.schedules.begin(row, Planned(120, "active"), turn_of(row), max_queued=9)
     assert begun is not None
     assert await due(storage) == []
-    assert await storage.schedule_runs.settle(9) == []
-    assert [await storage.schedule_runs.held_up(before) for before in (119, 120)] == [0, 1]
+    assert await storage.schedules.settle(9) == []
+    assert [await storage.schedules.held_up(before) for before in (119, 120)] == [0, 1]
 
     await finish(writer_of(storage, begun))
 
     assert await due(storage) == []
     ended = ScheduleRun(row.id, 100, "completed", 110, "s", begun.turn.id)
-    settled = await asyncio.gather(*(storage.schedule_runs.settle(9) for _ in range(3)))
+    settled = await asyncio.gather(*(storage.schedules.settle(9) for _ in range(3)))
     assert sorted(map(list, settled), key=len) == [[], [], [ended]]
     assert await storage.schedules.runs(row.id, 9) == [ended]
     assert await due(storage) == [row.id]
@@ -125,14 +124,14 @@ async def test_a_schedule_is_not_due_while_its_run_is_under_way(storage: Storage
 async def test_a_run_whose_session_is_gone_is_over(storage: Storage) -> None:
     row = schedule()
     await storage.schedules.add(row, most=9)
-    begun = await storage.schedule_runs.begin(row, LATER, turn_of(row), max_queued=9)
+    begun = await storage.schedules.begin(row, LATER, turn_of(row), max_queued=9)
     assert begun is not None
     await finish(writer_of(storage, begun))
     await storage.sessions.delete("s", OWNER)
     while await storage.purges.next_slice() is not None:
         pass
 
-    (run,) = await storage.schedule_runs.settle(9)
+    (run,) = await storage.schedules.settle(9)
 
     assert run.status == "deleted"
 
@@ -146,24 +145,24 @@ async def test_what_was_changed_meanwhile_is_not_begun(storage: Storage) -> None
     assert (paused.status, paused.due_at, paused.reason) == ("paused", None, "session_not_found")
 
     assert not await storage.schedules.change(row, LATER)
-    assert await storage.schedule_runs.begin(row, LATER, turn_of(row), max_queued=9) is None
-    assert not await storage.schedule_runs.skip_run(row, LATER, ScheduleRun(row.id, 100, "missed", 110))
+    assert await storage.schedules.begin(row, LATER, turn_of(row), max_queued=9) is None
+    assert not await storage.schedules.skip_run(row, LATER, ScheduleRun(row.id, 100, "missed", 110))
     await storage.schedules.remove(row.id, OWNER)
     assert not await storage.schedules.change(paused, LATER)
-    assert await storage.schedule_runs.begin(row, LATER, turn_of(row), max_queued=9) is None
+    assert await storage.schedules.begin(row, LATER, turn_of(row), max_queued=9) is None
 
 
 async def test_a_due_time_that_comes_again_has_no_second_turn(storage: Storage) -> None:
     """A clock that was set back: the turn is the one that there was, also where its run is forgotten."""
     row = schedule()
     await storage.schedules.add(row, most=9)
-    first = await storage.schedule_runs.begin(row, LATER, turn_of(row), max_queued=9)
+    first = await storage.schedules.begin(row, LATER, turn_of(row), max_queued=9)
     moved = await storage.schedules.get(row.id, OWNER)
     assert await storage.schedules.change(moved, Planned(100, "active"))
 
     other = replace(turn_of(row), id="t_other")
 
-    assert await storage.schedule_runs.begin(row, LATER, other, max_queued=9) is None
+    assert await storage.schedules.begin(row, LATER, other, max_queued=9) is None
 
     assert first is not None
     (run,) = await storage.schedules.runs(row.id, 9)
@@ -171,7 +170,7 @@ async def test_a_due_time_that_comes_again_has_no_second_turn(storage: Storage) 
     assert await storage.turns.count_waiting() == 0
     await storage.schedules.remove(row.id, OWNER)
     await storage.schedules.add(row, most=9)
-    again = await storage.schedule_runs.begin(row, LATER, other, max_queued=9)
+    again = await storage.schedules.begin(row, LATER, other, max_queued=9)
     assert again is not None
     assert again.repeated
     assert again.turn.id == first.turn.id
@@ -184,18 +183,18 @@ async def test_a_due_time_that_comes_again_is_noted_once(storage: Storage, befor
     await storage.schedules.add(row, most=9)
     missed = ScheduleRun(row.id, 100, "missed", 110, code="late")
     if before == "missed":
-        assert await storage.schedule_runs.skip_run(row, LATER, missed)
+        assert await storage.schedules.skip_run(row, LATER, missed)
     else:
-        assert await storage.schedule_runs.begin(row, LATER, turn_of(row), max_queued=9) is not None
+        assert await storage.schedules.begin(row, LATER, turn_of(row), max_queued=9) is not None
     noted = await storage.schedules.runs(row.id, 9)
 
     for again in ("begun", "missed"):
         assert await storage.schedules.change(replace(row, due_at=200), Planned(100, "active"))
         if again == "missed":
-            assert not await storage.schedule_runs.skip_run(row, LATER, replace(missed, at=300))
+            assert not await storage.schedules.skip_run(row, LATER, replace(missed, at=300))
         else:
             other = replace(turn_of(row, "s_other"), id="t_other")
-            assert await storage.schedule_runs.begin(row, LATER, other, max_queued=9) is None
+            assert await storage.schedules.begin(row, LATER, other, max_queued=9) is None
 
         assert (await storage.schedules.get(row.id, OWNER)).due_at == 200
         assert await storage.schedules.runs(row.id, 9) == noted
@@ -206,7 +205,7 @@ async def test_the_newest_runs_are_kept(storage: Storage) -> None:
     await storage.schedules.add(row, most=9)
     for at in range(1, KEPT_RUNS + 4):
         run = ScheduleRun(row.id, at, "missed", at + 5, code="late")
-        assert await storage.schedule_runs.skip_run(replace(row, due_at=at), Planned(at + 1, "active"), run)
+        assert await storage.schedules.skip_run(replace(row, due_at=at), Planned(at + 1, "active"), run)
 
     kept = await storage.schedules.runs(row.id, KEPT_RUNS * 2)
 
@@ -219,36 +218,34 @@ async def test_a_result_that_is_wanted_elsewhere_is_claimed_once_for_each_try(st
     row, plain = replace(schedule(), destination="webhook:wh_1"), schedule("sch_2", due_at=90)
     for each in (plain, row):
         await storage.schedules.add(each, most=9)
-        begun = await storage.schedule_runs.begin(each, LATER, turn_of(each), max_queued=9)
+        begun = await storage.schedules.begin(each, LATER, turn_of(each), max_queued=9)
         assert begun is not None
-        assert await storage.result_deliveries.undelivered(10**15, 9) == []
+        assert await storage.schedules.undelivered(10**15, 9) == []
         await finish(writer_of(storage, begun))
-        assert len(await storage.schedule_runs.settle(9)) == 1
+        assert len(await storage.schedules.settle(9)) == 1
     moved = replace(row, due_at=200)
-    assert await storage.schedule_runs.skip_run(
+    assert await storage.schedules.skip_run(
         moved, Planned(300, "active"), ScheduleRun(row.id, 200, "missed", 500, code="late")
     )
 
-    found = await storage.result_deliveries.undelivered(1, 9)
+    found = await storage.schedules.undelivered(1, 9)
     assert sorted((each.run.due_at, each.run.status) for each in found) == [
         (100, "completed"),
         (200, "missed"),
     ]
     assert {each.schedule.destination for each in found} == {"webhook:wh_1"}
     for each in found:
-        claims = await asyncio.gather(
-            *(storage.result_deliveries.claim_delivery(each, 1000) for _ in range(3))
-        )
+        claims = await asyncio.gather(*(storage.schedules.claim_delivery(each, 1000) for _ in range(3)))
         assert sorted(claims) == [False, False, True]
-    assert await storage.result_deliveries.undelivered(999, 9) == []
+    assert await storage.schedules.undelivered(999, 9) == []
 
-    again = await storage.result_deliveries.undelivered(1000, 9)
+    again = await storage.schedules.undelivered(1000, 9)
     assert [each.tries for each in again] == [1, 1]
-    assert await storage.result_deliveries.claim_delivery(again[0], None)
-    assert await storage.result_deliveries.undelivered(1000, 9) == again[1:]
+    assert await storage.schedules.claim_delivery(again[0], None)
+    assert await storage.schedules.undelivered(1000, 9) == again[1:]
     await storage.schedules.remove(row.id, OWNER)
-    assert await storage.result_deliveries.undelivered(1000, 9) == []
-    assert not await storage.result_deliveries.claim_delivery(again[1], None)
+    assert await storage.schedules.undelivered(1000, 9) == []
+    assert not await storage.schedules.claim_delivery(again[1], None)
 
 
 async def test_a_result_is_enqueued_for_a_webhook_once(storage: Storage) -> None:
@@ -260,15 +257,15 @@ async def test_a_result_is_enqueued_for_a_webhook_once(storage: Storage) -> None
     for name in ("wh_on", "wh_off", "wh_gone"):
         row = replace(schedule(f"sch_{name}"), destination=f"webhook:{name}")
         await storage.schedules.add(row, most=9)
-        assert await storage.schedule_runs.skip_run(row, LATER, ScheduleRun(row.id, 100, "missed", 110))
-    for found in await storage.result_deliveries.undelivered(110, 9):
-        assert await storage.result_deliveries.claim_delivery(found, 500)
+        assert await storage.schedules.skip_run(row, LATER, ScheduleRun(row.id, 100, "missed", 110))
+    for found in await storage.schedules.undelivered(110, 9):
+        assert await storage.schedules.claim_delivery(found, 500)
         name = found.run.schedule_id.removeprefix("sch_")
         place = (found.schedule, found.run, name, "k")
-        enqueued = [storage.result_deliveries.enqueue_result(*place) for _ in range(3)]
+        enqueued = [storage.schedules.enqueue_result(*place) for _ in range(3)]
         assert all(await asyncio.gather(*enqueued)) == (name != "wh_gone")
 
-    assert await storage.result_deliveries.undelivered(10**15, 9) == []
+    assert await storage.schedules.undelivered(10**15, 9) == []
     (waits,) = await storage.webhooks.deliveries("wh_on", state=None, before=None, limit=9)
     assert (waits.state, waits.error) == ("pending", None)
     assert waits.detail is not None
@@ -283,15 +280,15 @@ async def test_one_read_says_what_there_is_to_do(storage: Storage) -> None:
     result when that is wanted elsewhere."""
     row = replace(schedule(), destination="webhook:wh_1")
     await storage.schedules.add(row, most=9)
-    found = [await storage.schedule_runs.awaited(99), await storage.schedule_runs.awaited(100)]
+    found = [await storage.schedules.awaited(99), await storage.schedules.awaited(100)]
     new = turn_of(row)
-    begun = await storage.schedule_runs.begin(row, Planned(None, "ended"), new, max_queued=9)
+    begun = await storage.schedules.begin(row, Planned(None, "ended"), new, max_queued=9)
     assert begun is not None
-    found.append(await storage.schedule_runs.awaited(200))
+    found.append(await storage.schedules.awaited(200))
     await finish(writer_of(storage, begun))
-    found.append(await storage.schedule_runs.awaited(200))
-    await storage.schedule_runs.settle(9)
-    found.append(await storage.schedule_runs.awaited(200))
+    found.append(await storage.schedules.awaited(200))
+    await storage.schedules.settle(9)
+    found.append(await storage.schedules.awaited(200))
     assert found == [
         Awaited(over=False, due=False, undelivered=False),
         Awaited(over=False, due=True, undelivered=False),

@@ -42,7 +42,7 @@ async def ended(storage: Storage, turn_id: str, session_id: str = "s") -> None:
 
 
 async def claimed(storage: Storage, now: int = 100, *, until: int = 200) -> list[Delivery]:
-    return list(await storage.deliveries.claim("wh_a", now, until=until, limit=99))
+    return list(await storage.webhooks.claim("wh_a", now, until=until, limit=99))
 
 
 async def of_webhook(storage: Storage, webhook_id: str = "wh_a") -> list[Delivery]:
@@ -112,14 +112,14 @@ async def test_a_delivery_of_which_nothing_can_be_made_is_dead_and_holds_up_noth
         await ended(storage, turn_id)
     (first,) = await claimed(storage)
 
-    assert await storage.deliveries.give_up(first, "Its turn is gone.", 110)
+    assert await storage.webhooks.give_up(first, "Its turn is gone.", 110)
 
     (second,) = await claimed(storage, 110)
     assert second.turn_id == "t2"
     assert await storage.webhooks.get("wh_a", OWNER) == HOOK
     dead = (await of_webhook(storage))[-1]
     assert (dead.state, dead.error, dead.ended_at, dead.status) == ("dead", "Its turn is gone.", 110, None)
-    assert not await storage.deliveries.give_up(first, "again", 120)
+    assert not await storage.webhooks.give_up(first, "again", 120)
 
 
 async def test_an_end_that_is_refused_tells_nothing(storage: Storage) -> None:
@@ -184,8 +184,8 @@ async def test_a_schedule_that_did_not_run_is_told(storage: Storage) -> None:
     )
     await storage.schedules.add(row, most=9)
     run = ScheduleRun("sch_1", 100, "missed", 500, code="late")
-    assert await storage.schedule_runs.skip_run(row, Planned(200, "active"), run)
-    assert not await storage.schedule_runs.skip_run(row, Planned(300, "active"), run)
+    assert await storage.schedules.skip_run(row, Planned(200, "active"), run)
+    assert not await storage.schedules.skip_run(row, Planned(300, "active"), run)
 
     (told,) = await of_webhook(storage)
 
@@ -212,9 +212,9 @@ async def test_what_is_claimed_is_nobody_elses_until_its_time_is_over(storage: S
     again = await claimed(storage, 200, until=300)
     assert [each.attempts for each in again] == [2, 2, 2]
     former = found[again[0].number]
-    assert not await storage.deliveries.delivered(former, 200, 201)
-    assert await storage.deliveries.delivered(again[0], 204, 202)
-    assert not await storage.deliveries.delivered(again[0], 204, 203)
+    assert not await storage.webhooks.delivered(former, 200, 201)
+    assert await storage.webhooks.delivered(again[0], 204, 202)
+    assert not await storage.webhooks.delivered(again[0], 204, 203)
     (arrived,) = await storage.webhooks.deliveries("wh_a", state="delivered", before=None, limit=9)
     assert (arrived.status, arrived.ended_at, arrived.error) == (204, 202, None)
 
@@ -227,14 +227,14 @@ async def test_a_late_end_changes_nothing_of_the_claim_that_followed(storage: St
     (again,) = await claimed(storage, 200, until=300)
     gone = Failure(410, "gone", due_at=None, rests_until=900, is_gone=True)
 
-    assert not await storage.deliveries.delivered(late, 200, 210)
-    assert not await storage.deliveries.failed(late, gone, HOOK, 210)
+    assert not await storage.webhooks.delivered(late, 200, 210)
+    assert not await storage.webhooks.failed(late, gone, HOOK, 210)
 
     assert await claimed(storage, 299, until=400) == []
     assert await of_webhook(storage) == [again]
     assert await storage.webhooks.get("wh_a", OWNER) == HOOK
-    assert await storage.deliveries.failed(again, Failure(500, "no", due_at=300, rests_until=300), HOOK, 220)
-    assert not await storage.deliveries.delivered(late, 200, 230)
+    assert await storage.webhooks.failed(again, Failure(500, "no", due_at=300, rests_until=300), HOOK, 220)
+    assert not await storage.webhooks.delivered(late, 200, 230)
     resting = replace(HOOK, failures=1, rests_until=300)
     assert await storage.webhooks.get("wh_a", OWNER) == resting
 
@@ -248,13 +248,13 @@ async def test_what_one_session_tells_is_told_in_its_order(storage: Storage) -> 
 
     first, other = await claimed(storage)
     assert (first.turn_id, other.turn_id) == ("t1", "t3")
-    assert await storage.deliveries.failed(first, Failure(500, "It answered 500.", due_at=400), HOOK, 110)
-    assert await storage.deliveries.delivered(other, 200, 110)
+    assert await storage.webhooks.failed(first, Failure(500, "It answered 500.", due_at=400), HOOK, 110)
+    assert await storage.webhooks.delivered(other, 200, 110)
     assert await claimed(storage, 300) == []
 
     (again,) = await claimed(storage, 400, until=500)
     assert (again.turn_id, again.attempts, again.error) == ("t1", 2, "It answered 500.")
-    assert await storage.deliveries.delivered(again, 200, 410)
+    assert await storage.webhooks.delivered(again, 200, 410)
     (second,) = await claimed(storage, 411, until=500)
     assert second.turn_id == "t2"
 
@@ -269,16 +269,16 @@ async def test_what_waits_in_a_session_keeps_no_other_waiting(storage: Storage) 
             place = {"session_id": session_id, "turn_id": f"t{at}"}
             given = partial(enqueue, owner=OWNER, event="x", at=at, detail={"at": at}, webhook_id="wh_a")
             await store.database.write(partial(given, **place))
-    (first,) = await storage.deliveries.claim("wh_a", 1000, until=9000, limit=1)
+    (first,) = await storage.webhooks.claim("wh_a", 1000, until=9000, limit=1)
 
     (other,) = await claimed(storage, 1000, until=9000)
 
     assert (first.session_id, other.session_id) == ("s", "other")
     assert await claimed(storage, 1001, until=9000) == []
-    assert await storage.deliveries.delivered(first, 200, 1002)
+    assert await storage.webhooks.delivered(first, 200, 1002)
     (second,) = await claimed(storage, 1002, until=9000)
     assert second.detail == {"at": 1}
-    assert await storage.deliveries.failed(second, Failure(500, "no", due_at=None), HOOK, 1003)
+    assert await storage.webhooks.failed(second, Failure(500, "no", due_at=None), HOOK, 1003)
     (third,) = await claimed(storage, 1003, until=9000)
     assert third.detail == {"at": 2}
 
@@ -289,14 +289,14 @@ async def test_a_delivery_that_died_holds_up_nothing_and_can_be_replayed(storage
     for turn_id in ("t1", "t2"):
         await ended(storage, turn_id)
     (first,) = await claimed(storage)
-    assert await storage.deliveries.failed(first, Failure(None, "No answer.", due_at=None), HOOK, 110)
+    assert await storage.webhooks.failed(first, Failure(None, "No answer.", due_at=None), HOOK, 110)
     (second,) = await claimed(storage, 110)
-    assert await storage.deliveries.delivered(second, 200, 120)
-    assert await storage.deliveries.counts() == (0, 1)
+    assert await storage.webhooks.delivered(second, 200, 120)
+    assert await storage.webhooks.counts() == (0, 1)
 
     assert await storage.webhooks.replay("wh_a", None, 300) == 1
 
-    assert await storage.deliveries.counts() == (1, 0)
+    assert await storage.webhooks.counts() == (1, 0)
     (again,) = await claimed(storage, 300, until=400)
     assert (again.number, again.attempts, again.ended_at) == (first.number, 1, None)
     assert await storage.webhooks.replay("wh_a", again.number, 310) == 0
@@ -308,18 +308,18 @@ async def test_a_webhook_that_fails_rests_and_works_again(storage: Storage) -> N
     """Nothing of it is ready meanwhile."""
     await storage.webhooks.add(HOOK, most=9)
     await ended(storage, "t")
-    assert await storage.deliveries.ready(100, "", 9) == [HOOK]
-    assert await storage.deliveries.ready(49, "", 9) == []
-    assert await storage.deliveries.ready(100, "wh_a", 9) == []
+    assert await storage.webhooks.ready(100, "", 9) == [HOOK]
+    assert await storage.webhooks.ready(49, "", 9) == []
+    assert await storage.webhooks.ready(100, "wh_a", 9) == []
     (first,) = await claimed(storage)
-    await storage.deliveries.failed(first, Failure(500, "no", due_at=150, rests_until=300), HOOK, 110)
+    await storage.webhooks.failed(first, Failure(500, "no", due_at=150, rests_until=300), HOOK, 110)
 
-    assert await storage.deliveries.ready(299, "", 9) == []
+    assert await storage.webhooks.ready(299, "", 9) == []
 
     resting = replace(HOOK, failures=1, rests_until=300)
-    assert await storage.deliveries.ready(300, "", 9) == [resting]
+    assert await storage.webhooks.ready(300, "", 9) == [resting]
     (again,) = await claimed(storage, 300, until=400)
-    await storage.deliveries.delivered(again, 200, 310)
+    await storage.webhooks.delivered(again, 200, 310)
     assert await storage.webhooks.get("wh_a", OWNER) == HOOK
 
 
@@ -330,7 +330,7 @@ async def test_a_webhook_whose_address_is_gone_is_told_nothing_more(storage: Sto
         await ended(storage, turn_id)
     (first,) = await claimed(storage)
 
-    await storage.deliveries.failed(first, Failure(410, "gone", due_at=None, is_gone=True), HOOK, 110)
+    await storage.webhooks.failed(first, Failure(410, "gone", due_at=None, is_gone=True), HOOK, 110)
     await ended(storage, "t3")
 
     assert (await storage.webhooks.get("wh_a", OWNER)).disabled_at == 110
@@ -348,7 +348,7 @@ async def test_a_try_that_is_given_up_is_due_again_at_once(storage: Storage) -> 
     await ended(storage, "t")
     (first,) = await claimed(storage)
 
-    await storage.deliveries.release(first, 120)
+    await storage.webhooks.release(first, 120)
 
     (again,) = await claimed(storage, 120)
     assert again.attempts == 2
@@ -367,17 +367,17 @@ async def test_old_deliveries_are_removed_and_given_up(storage: Storage) -> None
     for session_id in ("s1", "s2", "s3"):
         await ended(storage, f"t_{session_id}", session_id)
     first, second, third = await claimed(storage)
-    await storage.deliveries.delivered(first, 200, 110)
-    await storage.deliveries.delivered(second, 200, 120)
+    await storage.webhooks.delivered(first, 200, 110)
+    await storage.webhooks.delivered(second, 200, 120)
 
-    swept = await storage.deliveries.sweep(ended_before=120, pending_before=51, now=130, limit=9)
+    swept = await storage.webhooks.sweep(ended_before=120, pending_before=51, now=130, limit=9)
 
     assert swept == 2
     states = [(each.number, each.state, each.ended_at) for each in await of_webhook(storage)]
     assert states == [(third.number, "dead", 130), (second.number, "delivered", 120)]
     await storage.webhooks.remove("wh_a", OWNER)
-    assert await storage.deliveries.sweep(ended_before=0, pending_before=0, now=130, limit=1) == 1
-    assert await storage.deliveries.sweep(ended_before=0, pending_before=0, now=130, limit=9) == 1
+    assert await storage.webhooks.sweep(ended_before=0, pending_before=0, now=130, limit=1) == 1
+    assert await storage.webhooks.sweep(ended_before=0, pending_before=0, now=130, limit=9) == 1
     assert await of_webhook(storage) == []
 
 

@@ -177,7 +177,7 @@ async def test_a_run_that_was_begun_and_not_started_goes_on_elsewhere(settings: 
         new = NewTurn(
             "t_1", session, "local", row.message, "demo", key, "queue", False, now_ms(), dialect=DIALECT
         )
-        begun = await storage.schedule_runs.begin(row, Planned(row.due_at + 1, "active"), new, max_queued=9)
+        begun = await storage.schedules.begin(row, Planned(row.due_at + 1, "active"), new, max_queued=9)
         assert begun is not None
     due(settings, schedule, row.due_at)  # and the clock was set back
     async with running_gateway(settings) as client:

@@ -101,13 +101,12 @@ class Orphans(Store):
         """The blob was removed: it is no candidate any more."""
         REMOVE.run(connection, path=path)
 
-
-async def remove_orphan(orphans: Orphans, blobs: Blobs, path: str, at: int) -> bool:
-    """Removes the blob of a candidate unless something names it; whether it was removed. Raises
-    errors.StorageError: it stays a candidate."""
-    with orphans.removing() as may_remove:
-        if not may_remove or not await orphans.condemn(path, at):
-            return False
-        await blobs.delete(path)
-        await orphans.resolve(path)
-        return True
+    async def remove(self, blobs: Blobs, path: str, at: int) -> bool:
+        """Removes the blob of a candidate unless something names it; whether it was removed. Raises
+        errors.StorageError: it stays a candidate."""
+        with self.removing() as may_remove:
+            if not may_remove or not await self.condemn(path, at):
+                return False
+            await blobs.delete(path)
+            await self.resolve(path)
+            return True

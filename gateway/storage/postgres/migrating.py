@@ -22,9 +22,9 @@ from gateway.storage.postgres.failures import storage_error
 BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
 
 OPTIONS = f"-c lock_timeout=60s {AS_LONG_AS_IT_TAKES}"
-LOCK_WAITS = 60
+MIGRATION_WAIT = 60
 """Seconds for which another process may change the tables before this one gives up."""
-LOCK_PAUSE = 0.05
+MIGRATION_PAUSE = 0.05
 """Seconds between two attempts."""
 LOCK_WAIT = 2
 """Seconds that a revision waits for a table. Transactions that want it after that one wait too, also to read:
@@ -123,14 +123,14 @@ def lock(connection: Connection) -> None:
     asked for again and again: a statement that waits for a lock has a snapshot, for whose end a `CREATE INDEX
     CONCURRENTLY` of the process that holds the lock waits. Raises errors.StorageError: another process has it
     for too long."""
-    ends = time.monotonic() + LOCK_WAITS
+    ends = time.monotonic() + MIGRATION_WAIT
     while not _has_locked(connection):
         if time.monotonic() > ends:
             raise StorageError(
-                f"Another process has been changing the tables for {LOCK_WAITS} s: wait for its end, and "
+                f"Another process has been changing the tables for {MIGRATION_WAIT} s: wait for its end, and "
                 "try again."
             )
-        time.sleep(LOCK_PAUSE)
+        time.sleep(MIGRATION_PAUSE)
 
 
 def _has_locked(connection: Connection) -> bool:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from gateway.events.lifecycle import Outcome
-from gateway.storage.row_codec import Rows
-from gateway.storage.schema import schedule_runs, schedules
 
 DIALECT = "schedule"
 """The dialect of turns that a schedule began (see `TurnRow`)."""
 KEPT_RUNS = 100
 """Runs of one schedule that are kept, the newest."""
+KEY_REVOKED = "key_revoked"
+"""Why a schedule is paused, or a webhook off: the key that it was made with was revoked, or has expired."""
 
 Late = Literal["skip", "once", "all"]
 """What becomes of due times that passed while nothing could run: none of them runs; one run stands for all;
@@ -109,7 +109,3 @@ class Awaited(NamedTuple):
     over: bool
     due: bool
     undelivered: bool
-
-
-SCHEDULES = Rows(ScheduleRow, schedules)
-RUNS = Rows(ScheduleRun, schedule_runs)

@@ -29,10 +29,9 @@ from gateway.storage.database import (
     transaction,
 )
 from gateway.storage.holds import check_not_held
+from gateway.storage.row_codec import Rows
 from gateway.storage.schedules import (
     KEPT_RUNS,
-    RUNS,
-    SCHEDULES,
     Awaited,
     Planned,
     ScheduleRow,
@@ -53,6 +52,9 @@ _OF_TIME = schedule_runs.c.due_at == bindparam("of")
 _due, _after = schedules.c.due_at, bindparam("after")
 
 COUNT = Prepared(select(func.count()).select_from(schedules).where(_OWN))
+SCHEDULES = Rows(ScheduleRow, schedules)
+RUNS = Rows(ScheduleRun, schedule_runs)
+
 ONE = Prepared(select(*SCHEDULES.columns).where(_ID, _OWN))
 LIST = Prepared(
     select(*SCHEDULES.columns)

@@ -20,9 +20,9 @@ from sqlalchemy import (
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, query, transaction
-from gateway.storage.ended_access import KEY_REVOKED
 from gateway.storage.holds import check_not_held
 from gateway.storage.row_codec import Codec, Rows, as_json
+from gateway.storage.schedules import KEY_REVOKED
 from gateway.storage.schema import PENDING, api_keys, webhook_deliveries, webhooks
 from gateway.storage.webhooks import Delivery, DeliveryState, Failure, Webhook
 from gateway.storage.webhooks.sweeping import COUNTS, GIVEN_UP, old, sweep
