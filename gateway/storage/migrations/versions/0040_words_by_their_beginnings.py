@@ -21,7 +21,7 @@ def upgrade() -> None:
         op.execute("ALTER TABLE search_index RENAME TO search_former")
         op.execute(
             "CREATE VIRTUAL TABLE search_index USING "
-            "fts5(words, detail='none', columnsize=0, tokenize='ascii', prefix='2')"
+            "fts5(words, detail='none', columnsize=0, tokenize='ascii', prefix='2 3 4')"
         )
         return
     op.execute("ALTER TABLE search_words ADD COLUMN IF NOT EXISTS terms TSVECTOR")
