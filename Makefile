@@ -103,12 +103,13 @@ test-real-model: $(VENV)/.dev $(REAL_MODEL)/.ready ## Tell the story of a chat b
 	GATEWAY_TEST_REAL_MODEL=all $(BIN)/python -m pytest -v -n 0 -m real_model tests/real_model $(ARGS)
 
 .PHONY: check
-check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size, generated docs, house rules, the page's sources
+check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size and of what a chat does, generated docs, house rules, the page's sources
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python bench/shape.py --check
+	$(BIN)/python -m bench.counts --check
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python grafana/generate.py --check
 	$(BIN)/python web/client/generate.py --check
@@ -131,6 +132,10 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay, and where the time goe
 	@$(BIN)/python -m bench.limits $(ARGS)
 	@$(BIN)/python web/build.py --if-possible --without-checks
 	@$(BIN)/python -m bench.page $(ARGS)
+
+.PHONY: bench-pair
+bench-pair: $(VENV)/.dev ## Measure the gateway beside that of an earlier revision, in turns (REV=commit, ARGS=--quick)
+	@$(BIN)/python -m bench.pair $(REV) $(ARGS)
 
 .PHONY: bench-scale
 bench-scale: $(VENV)/.dev ## Measure PostgreSQL beside SQLite, and replicas beside one (ARGS=--quick: one short round)

@@ -82,11 +82,16 @@ def gateway_settings(upstream: int, folder: Path) -> dict[str, str]:
 
 
 def spawn(
-    arguments: Sequence[str], settings: Mapping[str, str], core: int, log: Path
+    arguments: Sequence[str], settings: Mapping[str, str], core: int, log: Path, checkout: Path | None = None
 ) -> subprocess.Popen[bytes]:
+    """Starts a module (`checkout`: of the sources there, with the libraries of this environment)."""
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", *arguments], env=environment(**settings), stdout=output, stderr=output
+            [sys.executable, "-m", *arguments],
+            env=environment(**settings),
+            stdout=output,
+            stderr=output,
+            cwd=checkout,  # where Python looks first
         )
     pin(process.pid, core)
     return process
@@ -138,12 +143,13 @@ def running(
     core: int = 0,
     path: str = "/healthz",
     folder: Path | None = None,
+    checkout: Path | None = None,
 ) -> Generator[Server]:
     """A server process for the time of the context; `{port}` in `arguments` becomes a free port."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="bench-") as kept:
         log = Path(kept) / "log"
-        process = spawn([part.format(port=port) for part in arguments], settings, core, log)
+        process = spawn([part.format(port=port) for part in arguments], settings, core, log, checkout)
         try:
             wait_until_up(process, f"http://127.0.0.1:{port}{path}", log)
             yield Server(name, process.pid, port, dialect, folder)
@@ -180,13 +186,20 @@ def relay(client: str, upstream: int) -> Generator[Server]:
 
 
 @contextmanager
-def gateway(upstream: int, name: str = "gateway", module: str = "gateway", **more: str) -> Generator[Server]:
+def gateway(
+    upstream: int,
+    name: str = "gateway",
+    module: str = "gateway",
+    *,
+    checkout: Path | None = None,
+    **more: str,
+) -> Generator[Server]:
     """The gateway in production mode with a data folder of its own; `more` are further settings."""
     with tempfile.TemporaryDirectory(prefix="bench-") as empty:
         folder = Path(more.get("GATEWAY_DATA_DIR", empty))
         settings = gateway_settings(upstream, folder) | more
         command = [module, "serve", "--port", "{port}"]
-        with running(name, command, settings, dialect=GATEWAY, folder=folder) as server:
+        with running(name, command, settings, dialect=GATEWAY, folder=folder, checkout=checkout) as server:
             yield server
 
 
@@ -208,5 +221,5 @@ def untold(upstream: int) -> Generator[Server]:
 def traced(upstream: int) -> Generator[Server]:
     """The gateway that sends metrics and one trace in ten to a collector."""
     collector = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{upstream}", "GATEWAY_TRACE_RATIO": "0.1"}
-    with gateway(upstream, "traced", **collector) as server:
+    with gateway(upstream, "traced", checkout=None, **collector) as server:
         yield server
