@@ -92,12 +92,12 @@ class RequestScope:
                 own = [(b"x-request-id", mark), (b"request-id", mark)]  # SDKs read the one or the other
                 if span.traceparent is not None:
                     own.append((b"server-timing", f'traceparent;desc="{span.traceparent}"'.encode()))
-                own += [*STRICT_FIELDS, *(field for field in DEFAULT_FIELDS if field[0] not in given)]
+                own += [*STRICT_FIELDS, *[field for field in DEFAULT_FIELDS if field[0] not in given]]
                 if "principal" in scope:
                     own += _kept_apart(given, self._varies_by)
-                replaced = {name for name, _ in own}
-                kept = (field for field in message["headers"] if field[0] not in replaced)
-                message["headers"] = [*kept, *own]
+                replaced = dict(own)
+                kept = [field for field in message["headers"] if field[0] not in replaced]
+                message["headers"] = kept + own
             await send(message)
 
         error: str | None = None

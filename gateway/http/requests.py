@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, nullcontext
+from functools import cache
 from time import monotonic
 from typing import Literal, TypeVar, cast
 
@@ -200,7 +201,7 @@ class ApiRequest(Request):
         if kind != "application/json":
             raise InvalidRequest(f"The content type must be application/json, not {kind[:100]}.")
         most: int = getattr(self.settings, limit)
-        hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
+        hint = UPLOAD_FIRST if "attachments" in _fields_of(model) else ""
         too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
         with large_bodies().receive(self.principal.user_id, max_parts) as buffer:
             async for chunk in in_utf_8(self._read_bounded(most, too_large), self._charset):
@@ -210,7 +211,8 @@ class ApiRequest(Request):
     async def _with_sessions(self, asked: B) -> B:
         """The same, with the id of each session in the place of its `SessionName`."""
         found: dict[str, object] = {}
-        for name, value in asked:
+        for name in _fields_of(type(asked)):
+            value: object = getattr(asked, name)
             if isinstance(value, SessionName):
                 found[name] = await self.gateway.sessions.id_of(self.principal, str(value))
             elif isinstance(value, BaseModel):
@@ -271,7 +273,8 @@ class ApiRequest(Request):
             BodyTooSlow: it falls behind further, or nothing comes for `send_timeout` seconds.
             ClientLeft: the connection was closed before the body was whole.
         """
-        left, silence = self.settings.body_timeout, self.settings.send_timeout
+        settings = self.settings
+        left, silence = settings.body_timeout, settings.send_timeout
         goes_on = True
         while goes_on:
             asked = monotonic()
@@ -286,10 +289,16 @@ class ApiRequest(Request):
                 if message["type"] == "http.disconnect":
                     raise ClientLeft("The connection was closed before the body was whole.")
                 chunk, goes_on = message.get("body", b""), message.get("more_body", False)
-                left += len(chunk) / self.settings.body_min_rate - (monotonic() - asked)
-                left = min(left, MAX_CREDIT * self.settings.body_timeout)
+                left += len(chunk) / settings.body_min_rate - (monotonic() - asked)
+                left = min(left, MAX_CREDIT * settings.body_timeout)
             if chunk:
                 yield chunk
+
+
+@cache  # as many as there are kinds of bodies
+def _fields_of(model: type[BaseModel]) -> tuple[str, ...]:
+    """The names of a model's fields: pydantic makes their mapping anew each time it is asked."""
+    return tuple(model.model_fields)
 
 
 async def _bounded(chunks: AsyncGenerator[bytes], most: int, error: TooLarge) -> AsyncGenerator[bytes]:

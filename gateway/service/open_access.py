@@ -42,10 +42,12 @@ class Resting:
     """Something open that rests on access, of the task that enters it as a context. Leaving it raises
     errors.AccessEnded where that task was cancelled as the access had ended."""
 
-    __slots__ = ("_access", "_is_taken", "_task", "ended", "is_open", "session_id", "who")
+    __slots__ = ("_access", "_is_taken", "_task", "ended", "is_open", "session_id", "subjects", "who")
 
     def __init__(self, access: "OpenAccess", who: Principal, session_id: str | None) -> None:
         self.who = who
+        self.subjects = (who.user_id, *filter(None, (who.key_id, who.sign_in)))
+        """The ids of what it rests on."""
         self.session_id = session_id
         """Whose sharing it rests on, of a guest."""
         self.ended: AccessEnded | None = None
@@ -138,7 +140,7 @@ class OpenAccess:
             return
         if who.expires_at is not None:
             self._ending.add(resting)
-        for subject in _subjects(who):
+        for subject in resting.subjects:
             self._by.setdefault(subject, set()).add(resting)
 
     def entered_as_guest(self, resting: Resting) -> None:
@@ -150,7 +152,7 @@ class OpenAccess:
         """Forgets something open that is over."""
         self._guests.discard(resting)
         self._ending.discard(resting)
-        for subject in _subjects(resting.who):
+        for subject in resting.subjects:
             if (found := self._by.get(subject)) is not None:
                 found.discard(resting)
                 if not found:
@@ -260,7 +262,3 @@ class OpenAccess:
                 self._end("sign_in", who.sign_in, SIGN_IN_ENDED)
             else:
                 each.end(EXPIRED)
-
-
-def _subjects(who: Principal) -> set[str]:
-    return {each for each in (who.user_id, who.key_id, who.sign_in) if each is not None}
