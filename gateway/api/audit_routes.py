@@ -1,6 +1,6 @@
 """The audit: who did what in the caller's tenant."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Self
 
 from pydantic import Field
@@ -92,6 +92,6 @@ async def export(request: ApiRequest) -> Response:
     )
 
 
-async def _lines(entries: AsyncGenerator[StoredEntry]) -> AsyncGenerator[bytes]:
-    async for each in entries:
-        yield json_body(AuditItem.of(each)) + b"\n"
+async def _lines(entries: AsyncGenerator[Sequence[StoredEntry]]) -> AsyncGenerator[bytes]:
+    async for some in entries:
+        yield b"".join([json_body(AuditItem.of(each)) + b"\n" for each in some])

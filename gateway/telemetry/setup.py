@@ -3,8 +3,9 @@
 import asyncio
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
@@ -27,6 +28,11 @@ from gateway.telemetry.spans.message_content import content_wanted
 from gateway.telemetry.spans.tracing_setup import TraceExport, open_tracing
 from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader
 
+AT_ONCE = 100
+"""Events observed in one step of the event loop: some 10 ms."""
+MAX_LATER = 1_000
+"""Slices of AT_ONCE events that wait, before all are taken in one step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
@@ -36,13 +42,37 @@ class Telemetry:
     metrics: MetricsRegistry
     http: HttpSpans
     tracing: TraceExport | None
+    _later: deque[tuple[str, Sequence[StoredEvent]]] = field(
+        default_factory=deque[tuple[str, Sequence[StoredEvent]]]
+    )
 
     def observe(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Give this to `bus.watch`."""
-        self.observer.observe(session_id, events)
+        """Give this to `bus.watch`. Of very many events AT_ONCE are taken in a step of the event loop: a
+        message with a thousand tool calls keeps nobody waiting. All stay in their order."""
+        if not self._later and len(events) <= AT_ONCE:
+            self.observer.observe(session_id, events)
+            return
+        is_going_on = bool(self._later)
+        for first in range(0, len(events), AT_ONCE):
+            self._later.append((session_id, events[first : first + AT_ONCE]))
+        if len(self._later) > MAX_LATER:
+            self._catch_up()
+        elif not is_going_on:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self._later:
+            self.observer.observe(*self._later.popleft())
+        if self._later:
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _catch_up(self) -> None:
+        while self._later:
+            self.observer.observe(*self._later.popleft())
 
     def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Earlier events of an open turn, of a former process (`turn.observer.TurnObserver`)."""
+        self._catch_up()
         self.observer.replay(session_id, events)
 
     def take_up(self, turn: TurnRow) -> None:
@@ -80,6 +110,7 @@ class Telemetry:
 
     async def shutdown(self, seconds: float = 5) -> None:
         """Sends what is not sent yet, for at most `seconds`; a collector that does not answer is left."""
+        self._catch_up()
         self.observer.close()
         ends: list[Callable[[], object]] = [self.metrics.exposition.provider.shutdown]
         if self.tracing is not None:

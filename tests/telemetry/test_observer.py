@@ -1,7 +1,9 @@
 """How events are read."""
 
+import asyncio
 import contextvars
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import structlog
@@ -11,8 +13,10 @@ from structlog.typing import EventDict
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
 from gateway.events.session_changes import Compression
 from gateway.ids import root_span_id, trace_id_of
+from gateway.settings import load_settings
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer
+from gateway.telemetry.setup import AT_ONCE, open_telemetry
 from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader, TurnFacts
 from tests.product import StoredEvent
 from tests.telemetry.recording import Record
@@ -283,3 +287,32 @@ def test_lines_do_not_take_the_ids_of_whoever_publishes(elsewhere: str) -> None:
     contextvars.copy_context().run(publish)
 
     assert seen == [{}]
+
+
+@pytest.mark.anyio
+async def test_very_many_events_are_observed_in_several_steps_and_in_their_order() -> None:
+    """Those of another turn that come meanwhile wait behind them, and none is lost at a shutdown."""
+    taken: list[str] = []
+    telemetry = open_telemetry(load_settings())
+    watched = replace(telemetry, observer=Noting(taken))
+    events = [Story(f"t_{number}").begin().events[0] for number in range(3 * AT_ONCE)]
+
+    watched.observe("s_1", events)
+    watched.observe("s_2", Story("t_other").begin().events[:1])
+    assert len(taken) == AT_ONCE
+    await asyncio.sleep(0)
+    assert len(taken) == 2 * AT_ONCE
+    await watched.shutdown()
+
+    assert taken == [event.turn_id for event in events] + ["t_other"]
+
+
+class Noting(Observer):
+    """Notes the turns of the events that it is given."""
+
+    def __init__(self, taken: list[str]) -> None:
+        super().__init__(())
+        self._taken = taken
+
+    def observe(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        self._taken += [event.turn_id for event in events]
