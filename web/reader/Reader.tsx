@@ -1,7 +1,7 @@
 // A chat as the page draws it, in a file of its own: nothing in it asks for anything, and nothing can be sent.
 
 import { isOperation, type Turn } from "@chat-gateway/client";
-import { Printer } from "lucide-react";
+import { MessageSquarePlus, Printer } from "lucide-react";
 import { memo, useEffect, useState } from "react";
 
 import { useSpeech } from "../app/conversation/speech";
@@ -32,6 +32,7 @@ export function Reader({ chat }: { readonly chat: SharedChat }) {
       <header>
         <h1 dir="auto">{chat.title}</h1>
         <p>{words.made(speech.time(chat.createdAt))}</p>
+        {chat.isLinked && <a className="small print" href={copyAddress(location.pathname)}><MessageSquarePlus aria-hidden /> {words.continue}</a>}
         <button type="button" className="small print" onClick={() => print()}><Printer aria-hidden /> {words.print}</button>
       </header>
       <main id="messages" aria-label={words.chat} aria-busy={!isWhole}>
@@ -42,6 +43,9 @@ export function Reader({ chat }: { readonly chat: SharedChat }) {
     </div>
   );
 }
+
+// Where the page of the gateway makes the chat: the last part of the path is the secret of the link.
+const copyAddress = (path: string): string => `../#c=${path.slice(path.lastIndexOf("/") + 1)}`;
 
 interface Props {
   readonly id: string;
