@@ -23,6 +23,8 @@ import { commands } from "./commands";
 import { byDay } from "./days";
 import { notice, showNotice } from "./notice";
 import { isUnread } from "./seen";
+import { endChoosing } from "./several";
+import { SeveralBar } from "./SeveralBar";
 import { words as shareWords } from "./share-words";
 import { words as table } from "./sidebar-words";
 import "./sidebar.css";
@@ -61,6 +63,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
         }}><SquarePen aria-hidden="true" />{words.newChat}</button>
         <SearchBox />
       </div>
+      <SeveralBar />
       <List session={session} onChosen={leave} />
       <Invitations />
       <NoticeBar />
@@ -120,7 +123,7 @@ function SearchBox() {
             look("");
           } else if (event.key === "ArrowDown") {
             event.preventDefault();
-            document.querySelector<HTMLElement>(".chats-list a[tabindex='0']")?.focus();
+            document.querySelector<HTMLElement>(".chats-list [data-chat] :is(a, input)[tabindex='0']")?.focus();
           }
         }}
       />
@@ -153,7 +156,10 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
   return (
     <div
       ref={list} className="chats-list"
-      onKeyDown={(event) => moveIn(list.current, event)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") endChoosing();
+        moveIn(list.current, event);
+      }}
       onFocus={(event) => {
         const row = event.target.closest<HTMLElement>("[data-chat]");
         if (row?.dataset.chat !== undefined) setStop(row.dataset.chat);
@@ -291,8 +297,8 @@ function NoticeBar() {
 // Arrow keys, Home and End go from chat to chat.
 function moveIn(list: HTMLElement | null, event: KeyboardEvent): void {
   if (!(event.target as Element).closest("[data-chat]")) return;
-  const links = [...list?.querySelectorAll<HTMLElement>("[data-chat] > a") ?? []];
-  const at = links.findIndex((link) => link.parentElement?.contains(document.activeElement));
+  const links = [...list?.querySelectorAll<HTMLElement>("[data-chat] :is(a, input)") ?? []];
+  const at = links.findIndex((link) => link.closest("[data-chat]")?.contains(document.activeElement));
   const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
   if (to === undefined || at < 0) return;
   event.preventDefault();

@@ -6,6 +6,7 @@ import { type api, type GatewayClient, Refused } from "@chat-gateway/client";
 import { now } from "../clock";
 import { client } from "../state";
 import { createStore, type Store } from "../store";
+import { forEach, type Outcome } from "./for-each";
 import { beginSeen, keptSeen, keepSeen, type Seen } from "./seen";
 
 const PAGE = 50;
@@ -69,6 +70,9 @@ export interface Chats {
   see(id: string, head: number): void;
   /** What changes of a chat on the server: title, pinned, archived. */
   change(id: string, change: api.SessionChanges): Promise<void>;
+  /** The same for each of several. `onCount` is told how many have been tried. */
+  changeEach(ids: readonly string[], change: api.SessionChanges, onCount?: (count: number) => void): Promise<Outcome>;
+  removeEach(ids: readonly string[], onCount?: (count: number) => void): Promise<Outcome>;
   /** `onGone` is called when it is gone, before the lists tell of it. */
   remove(id: string, onGone?: () => void): Promise<void>;
 }
@@ -251,17 +255,34 @@ export function createChats(server: GatewayClient): Chats {
     });
   }
 
-  async function change(id: string, given: api.SessionChanges): Promise<void> {
+  async function edit(id: string, given: api.SessionChanges): Promise<void> {
     const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
     put(id, (chat, where) => {
       if (where === "shared" && changed.shared === undefined) return undefined;
       if (where !== "shared" && where !== "found" && changed.archived !== (where === "archived")) return undefined;
       return chat.found === undefined ? changed : { ...changed, found: chat.found }; // what it says no more is over
     });
+  }
+
+  // What a change means for lists that the chat was in, or is in now.
+  async function lookAgain(given: api.SessionChanges): Promise<void> {
     if (given.archived !== undefined) await refresh();
     const into = given.project_id;
     if (into !== undefined && into !== "" && store.get().folders[into]) await showFolder(into);
   }
+
+  async function change(id: string, given: api.SessionChanges): Promise<void> {
+    await edit(id, given);
+    await lookAgain(given);
+  }
+
+  async function changeEach(ids: readonly string[], given: api.SessionChanges, onCount: (count: number) => void = () => undefined): Promise<Outcome> {
+    const outcome = await forEach(ids, (id) => edit(id, given), onCount);
+    await lookAgain(given);
+    return outcome;
+  }
+
+  const removeEach = (ids: readonly string[], onCount: (count: number) => void = () => undefined): Promise<Outcome> => forEach(ids, (id) => remove(id), onCount);
 
   async function remove(id: string, onGone?: () => void): Promise<void> {
     await server.deleteSession(id);
@@ -269,7 +290,7 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  return { store, watch, refresh, more, search, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, remove };
+  return { store, watch, refresh, more, search, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, changeEach, removeEach, remove };
 }
 
 // The chats of a folder, the last used first: those that were asked for as the newest list has them, and what came since.
