@@ -24,6 +24,7 @@ import { byDay } from "./days";
 import { notice, showNotice } from "./notice";
 import { isUnread } from "./seen";
 import { endChoosing } from "./several";
+import { SearchFilter } from "./SearchFilter";
 import { SeveralBar } from "./SeveralBar";
 import { words as shareWords } from "./share-words";
 import { words as table } from "./sidebar-words";
@@ -62,6 +63,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
           leave();
         }}><SquarePen aria-hidden="true" />{words.newChat}</button>
         <SearchBox />
+        <SearchFilter />
       </div>
       <SeveralBar />
       <List session={session} onChosen={leave} />
@@ -151,6 +153,9 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
   }, [shown.chats, language, words, all.day, isAll, folders]);
   const rows = groups.flatMap((group) => group.chats);
   const tabStop = [stop, session, rows[0]?.id].find((id) => rows.some((row) => row.id === id)) ?? null;
+  useEffect(() => { // also where another part of the page has opened it
+    list.current?.querySelector(`[data-chat="${CSS.escape(session ?? "")}"]`)?.scrollIntoView({ block: "nearest" });
+  }, [session]);
   const isEmpty = shown.state === "ready" && rows.length === 0 && !(isAll && shown.chats.length > 0);
   const empty = all.found ? words.nothingFound : all.archived ? words.noArchived : all.isSharedShown ? sharing.nothingShared : words.noChats;
   return (

@@ -28,8 +28,9 @@ export interface ChatList {
 }
 
 export interface ChatsState extends ChatList {
-  /** What was looked for, and what was found. */
+  /** What was looked for, where, and what was found. */
   readonly query: string;
+  readonly filter: Filter;
   readonly found: ChatList | null;
   /** What was put away, while it is shown. */
   readonly archived: ChatList | null;
@@ -48,6 +49,16 @@ export interface ChatsState extends ChatList {
 
 const EMPTY: ChatList = { chats: [], next: null, state: "loading", error: null };
 
+/** Absent: anywhere. */
+export interface Filter {
+  readonly found_in?: "title" | "messages";
+  /** Used in so many days, today with it. */
+  readonly days?: number;
+  readonly project_id?: string;
+  /** Absent: the archived ones too. */
+  readonly archived?: "true" | "false";
+}
+
 type Where = "chats" | "archived" | "found" | "shared" | "folder";
 
 export interface Chats {
@@ -59,6 +70,8 @@ export interface Chats {
   /** The next page of the list that is shown. */
   more(): Promise<void>;
   search(query: string): Promise<void>;
+  /** Where a search looks from now on: it is made anew. */
+  look(filter: Filter): Promise<void>;
   showArchived(isShown: boolean): Promise<void>;
   /** Asks what others share with the reader. */
   readShared(): Promise<void>;
@@ -79,7 +92,7 @@ export interface Chats {
 
 export function createChats(server: GatewayClient): Chats {
   const store = createStore<ChatsState>({
-    ...EMPTY, query: "", found: null, archived: null, shared: EMPTY, isSharedShown: false, folders: {}, approvals: [], seen: keptSeen(), day: midnight(),
+    ...EMPTY, query: "", filter: {}, found: null, archived: null, shared: EMPTY, isSharedShown: false, folders: {}, approvals: [], seen: keptSeen(), day: midnight(),
   });
   let asking: Promise<void> | null = null;
   let waiting = ""; // the chats that waited when the approvals were asked for
@@ -170,9 +183,9 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   async function more(): Promise<void> {
-    const { query, found, archived, shared, isSharedShown } = store.get();
+    const { query, filter, found, archived, shared, isSharedShown } = store.get();
     if (found) {
-      const longer = await list({ q: query.trim(), archived: "all", whose: "all" }, found);
+      const longer = await list(sought(query, filter), found);
       if (store.get().found === found) store.set({ found: longer });
     } else if (archived) {
       const longer = await list({ archived: "true" }, archived);
@@ -192,8 +205,13 @@ export function createChats(server: GatewayClient): Chats {
     const { signal } = searching = new AbortController();
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY, { signal });
+    const found = await list(sought(query, store.get().filter), EMPTY, { signal });
     if (!signal.aborted) store.set({ found });
+  }
+
+  async function look(filter: Filter): Promise<void> {
+    store.set({ filter });
+    await search(store.get().query);
   }
 
   async function showArchived(isShown: boolean): Promise<void> {
@@ -290,7 +308,7 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  return { store, watch, refresh, more, search, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, changeEach, removeEach, remove };
+  return { store, watch, refresh, more, search, look, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, changeEach, removeEach, remove };
 }
 
 // The chats of a folder, the last used first: those that were asked for as the newest list has them, and what came since.
@@ -315,6 +333,11 @@ export function mergePage(
   for (const { id } of page.sessions) older.delete(id);
   const sorted = [...older.values()].sort((one, other) => other.updated_at - one.updated_at);
   return { chats: [...page.sessions, ...sorted], next: sorted.length > 0 ? next : page.next };
+}
+
+function sought(query: string, { days, ...filter }: Filter): api.SessionsQuery {
+  const since = days === undefined ? {} : { used_after: new Date(midnight()).setDate(new Date(midnight()).getDate() - days + 1) };
+  return { q: query.trim(), archived: "all", whose: "all", ...filter, ...since };
 }
 
 function midnight(): number {
