@@ -7,6 +7,7 @@ import { memo, useEffect, useState } from "react";
 import { useSpeech } from "../app/conversation/speech";
 import { TurnView } from "../app/conversation/TurnView";
 import { usePrinting } from "../app/conversation/printing";
+import { isWithdrawn } from "../app/conversation/withdrawn";
 import { useApp, useWords } from "../app/state";
 import type { SharedChat } from "./chat-data";
 import { words as table } from "./reader-words";
@@ -58,7 +59,7 @@ const ReadTurn = memo(function ReadTurn({ id, position, count, chat }: Props) {
   const words = useWords(table);
   const speech = useSpeech();
   const turn = useApp(({ conversation }) => conversation.turns.get(id));
-  if (turn === undefined) return null;
+  if (turn === undefined || (isWithdrawn(turn) && !chat.isReplay)) return null;
   const facts = [
     chat.isReplay && (isOperation(id) ? words.beside : ""), speech.time(turn.startedAt), turn.start?.model ?? "",
     ...(chat.isReplay ? [placeOf(turn, words), id] : []),

@@ -6,6 +6,7 @@ import { loadOlder } from "../live";
 import { chats } from "../sidebar/chats";
 import { app, client, go } from "../state";
 import { withoutThinking } from "./thinking";
+import { isWithdrawn } from "./withdrawn";
 
 const MOST = 1_000; // messages that a chat can begin with: the newest of them
 const MOST_TITLE = 200; // characters
@@ -44,7 +45,7 @@ async function beginChat(title: string, messages: readonly api.SeedBody[], more:
 function saidIn({ path, turns }: Conversation, upTo: string | undefined, isOwn: boolean): api.SeedBody[] {
   return path.slice(0, upTo === undefined ? 0 : path.indexOf(upTo) + 1).flatMap((id) => {
     const each = turns.get(id);
-    return each?.start === undefined ? [] : said(each, isOwn);
+    return each?.start === undefined || isWithdrawn(each) ? [] : said(each, isOwn);
   });
 }
 
