@@ -130,7 +130,7 @@ def test_an_mcp_server_inside_is_refused_on_the_page(browser: Browser, running: 
 
 
 def test_a_link_is_made_opened_by_another_and_ended(browser: Browser, running: Running) -> None:
-    """Who opens it gives a key to the page, reads, and goes on in a chat of their own; ended, there is nothing."""
+    """Who opens it gives a key, reads, and goes on in a chat of their own; ended, there is nothing."""
     with page_of(browser, running) as page:
         ask(page, "/say The cat sleeps on the piano.")
         expect(page.get_by_text("The cat sleeps on the piano.").last).to_be_visible()

@@ -95,9 +95,9 @@ it("does not say of a chat's own author that a member of the project wrote it, w
   caller.set({ me: { user_id: "ada" } as never });
   vi.spyOn(client, "session").mockResolvedValue({} as never);
   vi.spyOn(client, "projects").mockResolvedValue({ projects: [{ id: "p_2" }] } as never);
-  vi.spyOn(client, "project").mockResolvedValue({ members: [{ user: "ada", handle: before }, { user: "bob", handle: "m_b" }] } as never);
+  const asked = vi.spyOn(client, "project").mockResolvedValue({ members: [{ user: "ada", handle: before }, { user: "bob", handle: "m_b" }] } as never);
   const root = draw(["turn_start", { ...START[1], by: before }], BEGIN, done());
-  await vi.waitFor(() => expect(client.project).toHaveBeenCalledWith("p_2"));
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledWith("p_2"));
   expect(root.querySelector(".sent-by")).toBeNull();
   expect(draw(["turn_start", { ...START[1], by: ended }], BEGIN, done()).querySelector(".sent-by")).toBeNull();
   caller.set({ me: null });
