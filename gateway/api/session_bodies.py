@@ -15,6 +15,7 @@ from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.projects import Standing
 from gateway.storage.sessions import (
+    FoundIn,
     MarkedText,
     MatchedText,
     OpenStatus,
@@ -141,6 +142,13 @@ class SessionsQuery(Query):
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, description="The `next` of the former page.")
     q: str | None = Field(None, max_length=200, description="Words in the title or in one turn, all of them.")
+    found_in: FoundIn | None = Field(None, description="Where `q` looks; absent: in both.")
+    used_after: int | None = Field(
+        None, ge=0, le=2**53, description="Only those used at this time or later, Unix milliseconds."
+    )
+    used_before: int | None = Field(
+        None, ge=0, le=2**53, description="Only those last used before this time, Unix milliseconds."
+    )
     pinned: bool | None = Field(None, description="Only those that are pinned, or are not.")
     archived: Literal["false", "true", "all"] = Field("false", description="true: only the archived ones.")
     order: Order = Field("updated", description="The last used first, or the last made.")

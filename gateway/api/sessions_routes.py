@@ -83,6 +83,8 @@ async def find(request: ApiRequest) -> Response:
         order=query.order,
         project_id=query.project_id,
         whose=query.whose,
+        found_in=query.found_in,
+        used=(query.used_after, query.used_before),
     )
     page = rows[: query.limit]
     more = None

@@ -126,7 +126,7 @@ async def read(request: ApiRequest) -> Response:
     if link is None:
         return RedirectResponse(f"../#l={token}", 303, {"cache-control": "no-store"})
     session, turns = await links.turns(link)
-    page = ReaderPage(reader := await asyncio.to_thread(load_reader), asdict(session))
+    page = ReaderPage(reader := await asyncio.to_thread(load_reader), asdict(session), is_linked=True)
     content = shared_sessions.web_page(page, turns, request.gateway.artifacts, Principal(link.owner))
     headers = {
         "content-security-policy": f"{reader.policy}; frame-ancestors 'none'; {ALONE}",

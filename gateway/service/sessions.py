@@ -20,7 +20,7 @@ from gateway.service.session_removal import forget_session_memories, remove_sess
 from gateway.storage.branches import SessionBranches
 from gateway.storage.projects import Standing
 from gateway.storage.retention import SessionDays
-from gateway.storage.sessions import MatchedText, Order, SessionRow, Sharing, Whose
+from gateway.storage.sessions import FoundIn, MatchedText, Order, SessionRow, Sharing, Whose
 from gateway.storage.sessions.access import Need
 from gateway.storage.turns import TurnRow
 from gateway.turn.in_flight import InFlight
@@ -113,6 +113,8 @@ class UserSessions:
         order: Order = "updated",
         project_id: str | None = None,
         whose: Whose | None = None,
+        found_in: FoundIn | None = None,
+        used: tuple[int | None, int | None] = (None, None),
     ) -> Sequence[SessionRow]:
         """The caller's, or those that are shared with them, as `Sessions.list` has them."""
         return await self._deps.sessions.list(
@@ -125,6 +127,8 @@ class UserSessions:
             order=order,
             project_id=project_id,
             whose=whose,
+            found_in=found_in,
+            used=used,
         )
 
     async def standing(self, who: Principal, rows: Sequence[SessionRow]) -> Mapping[str, Standing]:

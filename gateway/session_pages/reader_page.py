@@ -63,10 +63,17 @@ def load_reader(folder: Path | None = None) -> Reader:
 class ReaderPage:
     """One page, written piece by piece: `begin`, any number of `events`, `pictures`, `end`. `session` is the
     server's description of it. `replay` shows all turns with their times and ids; without it the events are a
-    branch's that was made to be shared. `language` is a tag; None: that of the reader's browser."""
+    branch's that was made to be shared. `language` is a tag; None: that of the reader's browser. `is_linked`:
+    the page is read at this gateway by a link, and offers its readers a chat of their own."""
 
     def __init__(
-        self, reader: Reader, session: dict[str, Any], *, replay: bool = False, language: str | None = None
+        self,
+        reader: Reader,
+        session: dict[str, Any],
+        *,
+        replay: bool = False,
+        language: str | None = None,
+        is_linked: bool = False,
     ) -> None:
         self._reader = reader
         self._about = {
@@ -74,6 +81,7 @@ class ReaderPage:
             "created_at": session["created_at"],
             "replay": replay,
             "language": language,
+            "linked": is_linked,
         }
         self._language = language or "und"
         self._room = MAX_DATA

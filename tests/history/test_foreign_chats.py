@@ -102,6 +102,30 @@ def test_of_chatgpt_marks_of_sources_become_the_links_that_were_shown_there() ->
     ]
 
 
+def test_of_chatgpt_a_document_is_read_as_it_was_written_anew_and_names_stay_names() -> None:
+    """Of a change to a part of a document the chat has no words; a letter has no fences."""
+    first = json.dumps({"name": "Poem", "type": "document", "content": "Roses"})
+    anew = {"updates": [{"pattern": ".*", "multiple": False, "replacement": "Roses, red"}]}
+    part = {"updates": [{"pattern": "red", "replacement": "blue"}]}
+    named = '\ue200entity\ue202["people","Ada Lovelace","mathematician"]\ue201'
+    letter = ':::writing{variant="email" id="1"}\nDear Bob\n:::'
+    chat = one(
+        tree(
+            node("u", "root", "user", ["Write a poem"]),
+            node("a", "u", "assistant", [first], recipient="canmore.create_textdoc"),
+            node("b", "a", "assistant", [json.dumps(anew)], recipient="canmore.update_textdoc"),
+            node("c", "b", "assistant", [json.dumps(part)], recipient="canmore.update_textdoc"),
+            node("d", "c", "assistant", [f"Ask {named}.\n{letter}"]),
+        )
+    )
+
+    assert said(chat)[1:] == [
+        ("assistant", "**Poem**\n\nRoses"),
+        ("assistant", "Roses, red"),
+        ("assistant", "Ask Ada Lovelace.\nDear Bob"),
+    ]
+
+
 def test_of_claude_what_stands_for_calls_in_the_text_is_no_part_of_an_answer() -> None:
     """The text has thoughts, too, where the parts are named; in exports of 2024 it has documents in tags."""
     instead = "```\nThis block is not supported on your current device yet.\n```"

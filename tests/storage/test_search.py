@@ -1,6 +1,7 @@
 """The words of SQLite's index: two languages, two scripts, and what must not go wrong while it is written."""
 
 import asyncio
+import functools
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -80,6 +81,19 @@ async def test_a_query_finds_the_session_that_speaks_of_it(
 ) -> None:
     """In either language and script, by words of any length, and nothing else."""
     assert await found(library, query) == ([expected] if expected else [])
+
+
+async def test_a_query_can_be_of_titles_or_messages_alone_and_of_a_time(library: Storage) -> None:
+    """A title is no message; times are those of the last use."""
+    await library.sessions.create("named", OWNER, "设计", 1)
+    ask = functools.partial(library.sessions.list, OWNER, limit=99, query="设计")
+
+    assert {row.id for row in await ask()} == {"设计", "named"}
+    assert [row.id for row in await ask(found_in="title")] == ["named"]
+    assert [row.id for row in await ask(found_in="messages")] == ["设计"]
+    (row,) = await ask(found_in="title")
+    assert await ask(found_in="title", used=(row.updated_at, None)) == [row]
+    assert await ask(found_in="title", used=(None, row.updated_at)) == []
 
 
 @given(st.text(max_size=200))

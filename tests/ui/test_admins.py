@@ -130,7 +130,7 @@ def test_an_mcp_server_inside_is_refused_on_the_page(browser: Browser, running: 
 
 
 def test_a_link_is_made_opened_by_another_and_ended(browser: Browser, running: Running) -> None:
-    """Who opens it gives a key to the page, and then reads; ended, there is nothing."""
+    """Who opens it gives a key, reads, and goes on in a chat of their own; ended, there is nothing."""
     with page_of(browser, running) as page:
         ask(page, "/say The cat sleeps on the piano.")
         expect(page.get_by_text("The cat sleeps on the piano.").last).to_be_visible()
@@ -149,9 +149,14 @@ def test_a_link_is_made_opened_by_another_and_ended(browser: Browser, running: R
             dialog.get_by_role("textbox").first.press("Enter")
             other.wait_for_url("**/s/*")
             expect(other.get_by_text("The cat sleeps on the piano.").last).to_be_visible()
+            assert findings(other) == []
+            other.get_by_role("link", name="Continue in a chat of my own").click()
+            expect(other.locator(".answer").last).to_contain_text("The cat sleeps on the piano.")
+            ask(other, "/say And the dog beside it.")
+            expect(other.locator(".answer").last).to_contain_text("And the dog beside it.")
 
         go(page, "links")
-        expect(page.locator(".page .card")).to_contain_text("opened once")
+        expect(page.locator(".page .card")).to_contain_text("opened 2 times")
         looks_right(page)
         page.get_by_role("button", name="End the link").click()
         expect(page.get_by_text("The link is ended.")).to_be_visible()

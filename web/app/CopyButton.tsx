@@ -12,9 +12,11 @@ interface Props {
   readonly text: () => string;
   /** What is copied, of a button with an icon; without it the button says "Copy". */
   readonly label?: string;
+  /** In the place of the icon, which others beside it have too. */
+  readonly name?: string;
 }
 
-export function CopyButton({ text, label }: Props) {
+export function CopyButton({ text, label, name }: Props) {
   const words = useWords(table);
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -31,7 +33,7 @@ export function CopyButton({ text, label }: Props) {
   if (label === undefined) return <button type="button" className="small" onClick={() => void copy()}>{says}</button>;
   return (
     <button type="button" className="icon copy" title={says} aria-label={says} onClick={() => void copy()}>
-      {isCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
+      {isCopied ? <Check aria-hidden /> : name ?? <Copy aria-hidden />}
     </button>
   );
 }

@@ -12,7 +12,10 @@ import { askToNotify, canNotify } from "./notifications";
 import { words as notificationTable } from "./notification-words";
 import { PersonExport } from "./PersonExport";
 import { ProviderKeys } from "./ProviderKey";
-import { chats } from "./sidebar/chats";
+import { type Chat, chats } from "./sidebar/chats";
+import { everyChat } from "./sidebar/several";
+import { words as severalTable } from "./sidebar/several-words";
+import { ArchiveSeveral, DeleteSeveral } from "./sidebar/SeveralDialogs";
 import { QuietPages } from "./QuietPages";
 import { pickModel, useModel, useModels } from "./caller";
 import { DETAILS, settings, THEMES, useIsDeveloper, useLanguage, useSettings } from "./settings";
@@ -173,6 +176,14 @@ function ChatFiles() {
   const choose = useRef<HTMLInputElement>(null);
   const [outcome, attempt] = useAttempt();
   const [foreign, setForeign] = useState<File | null>(null);
+  const severals = useWords(severalTable);
+  const [asked, setAsked] = useState<{ readonly what: "archive" | "delete"; readonly chats: readonly Chat[] } | null>(null);
+  const askAll = async (what: "archive" | "delete") => {
+    const every = await everyChat(what === "delete" ? { archived: "all" } : {});
+    if (every.length === 0) return severals.noneThere;
+    setAsked({ what, chats: every });
+    return "";
+  };
   const exportAll = async () => {
     const { file, leftOut } = await exportChats();
     saveFile(file, "chats.jsonl");
@@ -199,7 +210,13 @@ function ChatFiles() {
           if (file) void attempt(() => take(file));
         }} />
       </div>
+      <div className="buttons">
+        <button type="button" className="small" onClick={() => void attempt(() => askAll("archive"))}>{severals.archiveAll}</button>
+        <button type="button" className="small" onClick={() => void attempt(() => askAll("delete"))}>{severals.deleteAll}</button>
+      </div>
       <small role="status" className={outcome.isFailure ? "trouble" : "faint"}>{outcome.text}</small>
+      {asked?.what === "archive" && <ArchiveSeveral chats={asked.chats} onClose={() => setAsked(null)} />}
+      {asked?.what === "delete" && <DeleteSeveral chats={asked.chats} onClose={() => setAsked(null)} />}
       {foreign && <Suspense><ImportDialog file={foreign} onClose={() => setForeign(null)} /></Suspense>}
     </div>
   );

@@ -70,6 +70,18 @@ test("a session begins with the newest page of its log, and older pages come in 
   expect([...app.get().events].map(({ seq }) => seq)).toEqual(Array.from({ length: 700 }, (_, place) => place + 1));
 });
 
+test("who draws an older page may ask for the one before it at once, and it comes", async () => {
+  gateway.heads.set("long", 1700);
+  go({ session: "long" });
+  await until(() => expect(app.get().conversation.first).toBe(1201));
+  const stop = app.subscribe(() => void loadOlder());
+
+  await loadOlder();
+
+  await until(() => expect(app.get().conversation.first).toBe(1));
+  stop();
+});
+
 test("what happens is added once, also right after another session was left", async () => {
   gateway.heads.set("a", 1).set("b", 1);
   go({ session: "a" });

@@ -1,5 +1,5 @@
 // What the address says: `#s=ID` is a session, `#s=ID&t=TURN` a turn of it, `#p=NAME` a page, `#l=SECRET` a link to be
-// opened by whoever shows who they are.
+// opened by whoever shows who they are, `#c=SECRET` one whose chat they continue in one of their own.
 
 export const PAGES = ["inbox", "memory", "skills", "artifacts", "schedules", "webhooks", "prompts"] as const;
 /** Pages to which no way is shown in the list: the settings have one, and the palette. */
@@ -28,7 +28,7 @@ const ID = /^[\w-]{1,64}$/;
 export function placeOf(hash: string): Place {
   const parts = new URLSearchParams(hash.replace(/^#/, ""));
   const session = idOf(parts.get("s"));
-  if (parts.has("l")) return { ...NEW_CHAT, page: "link" };
+  if (parts.has("l") || parts.has("c")) return { ...NEW_CHAT, page: "link" };
   const page = [...PAGES, ...QUIET_PAGES].find((each) => each === parts.get("p")) ?? null;
   return { session, turn: session === null ? null : idOf(parts.get("t")), page };
 }

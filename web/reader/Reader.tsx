@@ -1,12 +1,13 @@
 // A chat as the page draws it, in a file of its own: nothing in it asks for anything, and nothing can be sent.
 
 import { isOperation, type Turn } from "@chat-gateway/client";
-import { Printer } from "lucide-react";
+import { MessageSquarePlus, Printer } from "lucide-react";
 import { memo, useEffect, useState } from "react";
 
 import { useSpeech } from "../app/conversation/speech";
 import { TurnView } from "../app/conversation/TurnView";
 import { usePrinting } from "../app/conversation/printing";
+import { isWithdrawn } from "../app/conversation/withdrawn";
 import { useApp, useWords } from "../app/state";
 import type { SharedChat } from "./chat-data";
 import { words as table } from "./reader-words";
@@ -32,6 +33,7 @@ export function Reader({ chat }: { readonly chat: SharedChat }) {
       <header>
         <h1 dir="auto">{chat.title}</h1>
         <p>{words.made(speech.time(chat.createdAt))}</p>
+        {chat.isLinked && <a className="small print" href={copyAddress(location.pathname)}><MessageSquarePlus aria-hidden /> {words.continue}</a>}
         <button type="button" className="small print" onClick={() => print()}><Printer aria-hidden /> {words.print}</button>
       </header>
       <main id="messages" aria-label={words.chat} aria-busy={!isWhole}>
@@ -42,6 +44,9 @@ export function Reader({ chat }: { readonly chat: SharedChat }) {
     </div>
   );
 }
+
+// Where the page of the gateway makes the chat: the last part of the path is the secret of the link.
+const copyAddress = (path: string): string => `../#c=${path.slice(path.lastIndexOf("/") + 1)}`;
 
 interface Props {
   readonly id: string;
@@ -54,7 +59,7 @@ const ReadTurn = memo(function ReadTurn({ id, position, count, chat }: Props) {
   const words = useWords(table);
   const speech = useSpeech();
   const turn = useApp(({ conversation }) => conversation.turns.get(id));
-  if (turn === undefined) return null;
+  if (turn === undefined || (isWithdrawn(turn) && !chat.isReplay)) return null;
   const facts = [
     chat.isReplay && (isOperation(id) ? words.beside : ""), speech.time(turn.startedAt), turn.start?.model ?? "",
     ...(chat.isReplay ? [placeOf(turn, words), id] : []),

@@ -17,13 +17,16 @@ export interface SharedChat {
   readonly pictures: Readonly<Record<string, string>>;
   /** A line of it could not be read. */
   readonly isDamaged: boolean;
+  /** It is read at its gateway, by a link. */
+  readonly isLinked: boolean;
   /** It was too large for a page, which ends before it does. */
   readonly isCut: boolean;
 }
 
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*$/;
 
-export function readChat(): SharedChat {
+export function readChat(page: Document = document): SharedChat {
+  const linesOf = (id: string) => valuesIn(page.getElementById(id)?.textContent ?? "");
   const about = (linesOf("about")[0] ?? {}) as Readonly<Record<string, unknown>>;
   const events = linesOf("events");
   const pictures = linesOf("pictures").flatMap((each) => {
@@ -38,13 +41,13 @@ export function readChat(): SharedChat {
     events: events.filter(isEvent),
     pictures: Object.fromEntries(pictures),
     isDamaged: !events.every(isEvent) || about.title === undefined,
+    isLinked: about.linked === true,
     isCut: about.is_cut === true,
   };
 }
 
 // One value a line; undefined where a line is none.
-function linesOf(id: string): unknown[] {
-  const text = document.getElementById(id)?.textContent ?? "";
+function valuesIn(text: string): unknown[] {
   return text.split("\n").filter((line) => line !== "").map((line) => {
     try {
       return parseExact(line);

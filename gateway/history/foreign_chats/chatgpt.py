@@ -26,6 +26,10 @@ from gateway.history.foreign_chats.foreign_chat import (
 
 _CITED = re.compile("\ue200[^\ue200\ue201]*\ue201|【[^】]{0,40}†[^】]{0,200}】")
 """Marks of sources, in letters for private use, or as they were before."""
+_NAMED = re.compile("\ue200entity\ue202(\\[[^\ue200\ue201]{0,2000}\\])\ue201")
+"""What an answer names, as exports of 2025 have it: a kind, the name, and what it is."""
+_WRITING = re.compile(r"^:::(?:writing\b.{0,500})?[ \t]*$\n?", re.MULTILINE)
+"""The fences of a text that its reader was to take along, such as a letter."""
 _UNSEEN = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
 """What no reader saw as part of the chat."""
 _SHOWN_CALLS = frozenset({"all", "", "python"})
@@ -102,7 +106,18 @@ def _with_sources(words: str, metadata: Mapping[str, Any]) -> str:
         text(named.get("matched_text")): text(named.get("alt"))
         for named in map(fields, items(metadata.get("content_references")))
     }
-    return _CITED.sub(lambda mark: links.get(mark[0], ""), words)
+    if ":::writing" in words:
+        words = _WRITING.sub("", words)
+    named = _NAMED.sub(lambda mark: links.get(mark[0]) or _name(mark[1]), words)
+    return _CITED.sub(lambda mark: links.get(mark[0], ""), named)
+
+
+def _name(mark: str) -> str:
+    try:
+        said = items(json.loads(mark))
+    except (ValueError, RecursionError):
+        return ""
+    return text(said[1]) if len(said) > 1 else ""
 
 
 def _content(kind: str, content: Mapping[str, Any]) -> tuple[str, int]:
@@ -155,5 +170,7 @@ def _document(content: Mapping[str, Any]) -> str:
         )
     except (ValueError, RecursionError):
         return ""
-    document, name = text(named.get("content")), title(named.get("name"))
+    whole = [each for each in map(fields, items(named.get("updates"))) if each.get("pattern") == ".*"]
+    document = text(named.get("content")) or text(whole[-1].get("replacement") if whole else None)
+    name = title(named.get("name"))
     return f"**{name}**\n\n{document}" if document and name else document

@@ -14,12 +14,16 @@ from sqlalchemy import Connection, Select, Text, column, select, text
 
 from gateway.lexical import Sought, is_unspaced
 from gateway.storage.postgres.connections import raw_of
-from gateway.storage.sessions.search import mark_of
+from gateway.storage.sessions import FoundIn
+from gateway.storage.sessions.search import mark_of, turns_in
 from gateway.storage.sessions.unindexed import Fresh
 
 MAX_BYTES = 900_000
 """Bytes of the words of one row: PostgreSQL's vectors have at most 1,048,575. Beyond that the shortest count,
 as the longest are keys and data."""
+
+MAX_TURN = 2**31 - 1
+"""The largest value of the column."""
 
 BEGINNING = "\ue001"
 """Before the first letters of a word, where these are a term."""
@@ -31,9 +35,10 @@ _HAVING = """
     terms @@ CAST(:terms AS tsquery)
     OR (terms IS NULL AND words @> CAST(:plain AS text[]) AND words && CAST(:owners AS text[]))
 """
-FOUND = text(f"SELECT session_id FROM search_words WHERE {_HAVING}").columns(  # noqa: S608 - constants
-    column("session_id", Text)
-)
+FOUND = text(
+    "SELECT session_id FROM search_words"  # noqa: S608 - constants
+    f" WHERE turn BETWEEN :first AND :last AND ({_HAVING})"
+).columns(column("session_id", Text))
 NEWEST = text(
     "SELECT session_id, max(turn) FROM search_words"  # noqa: S608 - constants
     f" WHERE session_id = ANY(CAST(:ids AS text[])) AND ({_HAVING}) GROUP BY session_id"
@@ -65,9 +70,14 @@ FORMER = """
 class VectorTurnWords:
     """The `TurnWords` protocol."""
 
-    def found(self, owners: Sequence[str], words: Sequence[Sought]) -> Select[tuple[str]]:
+    def found(
+        self, owners: Sequence[str], words: Sequence[Sought], found_in: FoundIn | None = None
+    ) -> Select[tuple[str]]:
         """Ids of the owners' sessions with all of `words` in one turn or title, by a GIN index."""
-        return select(FOUND.bindparams(**_asked(owners, words)).subquery().c.session_id)
+        first, last = turns_in(found_in, MAX_TURN)
+        return select(
+            FOUND.bindparams(**_asked(owners, words), first=first, last=last).subquery().c.session_id
+        )
 
     def newest_turns(
         self, connection: Connection, owner: str, words: Sequence[Sought], session_ids: Sequence[str]

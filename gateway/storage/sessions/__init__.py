@@ -16,6 +16,7 @@ Shared = Literal["read", "write"]
 Sharing = Shared | Literal["none"]
 OpenStatus = Literal["running", "awaiting_approval", "awaiting_tool_result"]
 Order = Literal["updated", "created"]
+FoundIn = Literal["title", "messages"]
 Whose = Literal["mine", "others", "all"]
 """Sessions of the user, those that others share with them in a project, or both."""
 

@@ -19,7 +19,7 @@ from gateway.lexical import Sought, indexed, sought
 from gateway.storage.database import Database, Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import heads, sessions, turns
-from gateway.storage.sessions import MatchedText
+from gateway.storage.sessions import FoundIn, MatchedText
 from gateway.storage.sessions.message_queries import MessageRange, ReadArchived, range_of
 from gateway.storage.sessions.purges import IndexedWords
 from gateway.storage.sessions.search_hits import TextMatch, add_answers, answers_of, hits_of
@@ -87,8 +87,11 @@ class TurnWords(IndexedWords, Protocol):
     """The words of each turn and of the titles, as an engine keeps them. All methods are parts of
     transactions; a writer of a session's words has locked its row."""
 
-    def found(self, owners: Sequence[str], words: Sequence[Sought]) -> Select[tuple[str]]:
-        """The ids of the owners' sessions that have all of `words` in one turn or in their title."""
+    def found(
+        self, owners: Sequence[str], words: Sequence[Sought], found_in: FoundIn | None = None
+    ) -> Select[tuple[str]]:
+        """The ids of the owners' sessions that have all of `words` in one turn or in their title; with
+        `found_in` in one of these alone."""
         ...
 
     def newest_turns(
@@ -151,13 +154,16 @@ class Search:
         )
         return [row[0] for row in rows]
 
-    def found(self, owners: Sequence[str], query: str) -> Select[tuple[str]] | None:
-        """The ids of the owners' sessions that have all words of `query` in one turn or in their title; None
-        when it has no words. Takes milliseconds: not for the event loop."""
+    def found(
+        self, owners: Sequence[str], query: str, found_in: FoundIn | None = None
+    ) -> Select[tuple[str]] | None:
+        """The ids of the owners' sessions that have all words of `query` in one turn or in their title, with
+        `found_in` in one of these alone; None when it has no words. Takes milliseconds: not for the event
+        loop."""
         words = words_of_query(query)
         if not words:
             return None
-        return self._index.found(owners, words)
+        return self._index.found(owners, words, found_in)
 
     def words(self, title: str) -> set[str]:
         """The search tokens of a title, which `put_title` needs. Takes milliseconds: not for the event
@@ -291,6 +297,11 @@ def put(connection: Connection, index: TurnWords, fresh: Fresh) -> None:
 def words_of_query(query: str) -> list[Sought]:
     """The words that a row must have, all of them; the last one counts from its beginning."""
     return sought(query)[:QUERY_WORDS]
+
+
+def turns_in(found_in: FoundIn | None, last: int) -> tuple[int, int]:
+    """The first and the last turn that is looked at: 0 is the title."""
+    return (1 if found_in == "messages" else 0, 0 if found_in == "title" else last)
 
 
 def mark_of(owner: str) -> str:

@@ -42,10 +42,12 @@ def newest(
     project_id: str | None = None,
     temporary: bool = False,
     whose: Whose | None = None,
+    used: tuple[int | None, int | None] = (None, None),
     **only: bool | None,
 ) -> list[SessionRow]:
     """Those that `whose` names as the owner sees them, newest first; of those that were `found` if given.
-    `only`: by `pinned` and `archived`; with `temporary` also those."""
+    `used`: the last time after the one time and before the other. `only`: by `pinned` and `archived`; with
+    `temporary` also those."""
     place = (sessions.c[f"{order}_at"], sessions.c.id)
     whose = whose or ("mine" if project_id is None else "all")
     is_own, is_shared = sessions.c.owner == owner, exists().where(SHARED_WITH)
@@ -61,6 +63,11 @@ def newest(
         if wanted is not None:
             since = sessions.c[f"{name}_at"]
             chosen = chosen.where(since.is_not(None) if wanted else since.is_(None))
+    after, until = used
+    if after is not None:
+        chosen = chosen.where(sessions.c.updated_at >= after)
+    if until is not None:
+        chosen = chosen.where(sessions.c.updated_at < until)
     if before is not None:
         chosen = chosen.where(tuple_(*place) < before)
     if found is not None:

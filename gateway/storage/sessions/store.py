@@ -18,7 +18,7 @@ from gateway.storage.replica_signals import Signal
 from gateway.storage.retention import SessionDays, set_session
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import sessions
-from gateway.storage.sessions import Order, SessionRow, Sharing, Whose
+from gateway.storage.sessions import FoundIn, Order, SessionRow, Sharing, Whose
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.message_queries import ReadArchived
 from gateway.storage.sessions.purges import Purges
@@ -244,18 +244,22 @@ class Sessions(Transcripts):
         project_id: str | None = None,
         temporary: bool = False,
         whose: Whose | None = None,
+        found_in: FoundIn | None = None,
+        used: tuple[int | None, int | None] = (None, None),
     ) -> list[SessionRow]:
         """Those that `whose` names, with `temporary` also such; `whose` None: the owner's, and of a project
         all that they see. Newest first by the time that `order` names and the id, strictly before that pair.
         Only those that are `pinned`, or `archived`, or are not, unless that is None. With `query` only
-        sessions that have all its words in one turn or in the title: English and Chinese, in any inflection
+        sessions that have all its words in one turn or in the title (with `found_in` in one of these alone):
+        English and Chinese, in any inflection
         or script. One without words finds nothing; a turn is found a moment after its end (see
-        `Search`)."""
+        `Search`). `used`: only those whose last turn was accepted or ended from the one time on (Unix
+        milliseconds) and before the other."""
 
         def page(connection: Connection) -> list[SessionRow]:
             found = None
             if query is not None:
-                found = self._search.found(owners_in(connection, owner, project_id, whose), query)
+                found = self._search.found(owners_in(connection, owner, project_id, whose), query, found_in)
                 if found is None:
                     return []
             return newest(
@@ -270,6 +274,7 @@ class Sessions(Transcripts):
                 project_id=project_id,
                 temporary=temporary,
                 whose=whose,
+                used=used,
             )
 
         ask = self.database.read if query is None else self.database.search

@@ -19,7 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection, Select, Text, column, select, text
 
 from gateway.lexical import Sought
-from gateway.storage.sessions.search import mark_of
+from gateway.storage.sessions import FoundIn
+from gateway.storage.sessions.search import mark_of, turns_in
 from gateway.storage.sessions.unindexed import Fresh
 from gateway.storage.sqlite.sqlite_file import raw_of
 
@@ -32,9 +33,11 @@ FOUND = (
     text(
         "SELECT session_id FROM search_sessions WHERE number IN"
         " (SELECT rowid >> :bits FROM search_index WHERE search_index MATCH :words"
-        " UNION ALL SELECT rowid >> :bits FROM search_former WHERE search_former MATCH :words)"
+        " AND rowid & :turn BETWEEN :first AND :last"
+        " UNION ALL SELECT rowid >> :bits FROM search_former WHERE search_former MATCH :words"
+        " AND rowid & :turn BETWEEN :first AND :last)"
     )
-    .bindparams(bits=TURN_BITS)
+    .bindparams(bits=TURN_BITS, turn=_TURN)
     .columns(column("session_id", Text))
 )
 NEWEST = """
@@ -72,9 +75,14 @@ ANY_FORMER = "SELECT EXISTS (SELECT 1 FROM search_former)"
 class Fts5TurnWords:
     """The `TurnWords` protocol."""
 
-    def found(self, owners: Sequence[str], words: Sequence[Sought]) -> Select[tuple[str]]:
+    def found(
+        self, owners: Sequence[str], words: Sequence[Sought], found_in: FoundIn | None = None
+    ) -> Select[tuple[str]]:
         """Ids of the owners' sessions with all of `words` in one turn or title, by FTS5."""
-        return select(FOUND.bindparams(words=_match(owners, words)).subquery().c.session_id)
+        first, last = turns_in(found_in, _TURN)
+        return select(
+            FOUND.bindparams(words=_match(owners, words), first=first, last=last).subquery().c.session_id
+        )
 
     def newest_turns(
         self, connection: Connection, owner: str, words: Sequence[Sought], session_ids: Sequence[str]

@@ -17,6 +17,7 @@ import { fork } from "./fork";
 import { send, useMessages } from "./outbox";
 import { useSpeech } from "./speech";
 import { LeftOut, MOST } from "./LeftOut";
+import { MessageTime } from "./MessageTime";
 import { Markdown } from "./markdown/Markdown";
 import { MemoryCard } from "./MemoryCard";
 import { openTurnId, useOpenTurnId } from "./running";
@@ -76,6 +77,7 @@ export function AnswerView({ session, turn }: Props) {
           <Variants session={session} turn={turn} below="answer" onTrouble={setTrouble} />
           <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
           {mayWrite && <Feedback session={session} turn={turn} />}
+          {!turn.start?.seeded && <MessageTime at={turn.endedAt ?? turn.startedAt} />}
         </div>
       )}
     </div>

@@ -15,11 +15,12 @@ import { sends } from "../input-methods";
 import { useMember } from "./members";
 import { CopyButton } from "../CopyButton";
 import { useSpeech } from "./speech";
+import { MessageTime } from "./MessageTime";
 import { LongText } from "./LongText";
 import { Variants } from "./Variants";
 import { send } from "./outbox";
 import { useOpenTurnId } from "./running";
-import { useMayWrite } from "../sidebar/shared-chats";
+import { may, useChat, useMayWrite } from "../sidebar/shared-chats";
 
 interface Props {
   readonly session: string;
@@ -32,6 +33,7 @@ export function QuestionView({ session, turn }: Props) {
   const schedules = useWords(scheduleWords);
   const isFree = useOpenTurnId() === undefined;
   const mayWrite = useMayWrite(session);
+  const isOwn = may(useChat(session), "own"); // whose project is gone: most of what nobody has a name for is theirs
   const change = useQuestionEdit(session, turn);
   const [trouble, setTrouble] = useState<unknown>(null);
   const sender = useMember(session, turn.start?.by);
@@ -40,7 +42,7 @@ export function QuestionView({ session, turn }: Props) {
   return (
     <>
       {turn.start.dialect === "schedule" && <p className="sent-by">{schedules.sentBySchedule}</p>}
-      {turn.start.by !== undefined && (sender === undefined || sender !== reader) && (
+      {turn.start.by !== undefined && (sender === undefined ? !isOwn : sender !== reader) && (
         <p className="sent-by">{words.sentBy(sender ?? words.aMember)}</p>
       )}
       {!change && (
@@ -51,6 +53,7 @@ export function QuestionView({ session, turn }: Props) {
       )}
       {change ? <ChangeForm session={session} turn={turn} change={change} /> : (
         <div className="branching">
+          <MessageTime at={turn.startedAt} />
           <Variants session={session} turn={turn} below="question" onTrouble={setTrouble} />
           {isFree && mayWrite && (
             <button type="button" className="icon" title={words.changeQuestion} aria-label={words.changeQuestion}

@@ -21,6 +21,8 @@ const MOUNTED = 20;
 const MOUNTED_TEXT = 30_000; // characters of them: an element takes some 2 kB in memory
 const PART_TEXT = 100; // characters that a part counts as, beside what it says
 const UPWARDS = new Set(["ArrowUp", "PageUp", "Home"]);
+const RETRY_MS = 3000; // after which an older page that did not come is asked for again
+const MAX_FAILED = 20; // times; then when the reader scrolls
 const AHEAD = 1500; // pixels before the first known turn at which older ones are read
 
 interface Props {
@@ -46,6 +48,7 @@ export function TurnList({ session, children, sent }: Props) {
   const isPressed = useRef(false);
   const last = useRef({ top: 0, height: 0 });
   const [isAway, setAway] = useState(false);
+  const [failed, setFailed] = useState(0);
   const isPrepended = usePrepended(path);
   const isPrinting = usePrinting();
 
@@ -86,8 +89,17 @@ export function TurnList({ session, children, sent }: Props) {
   useEffect(() => {
     const place = scroller.current;
     const isShort = place !== null && place.scrollHeight <= place.clientHeight + AHEAD;
-    if (hasOlder && (!isFirstWhole || isShort)) void loadOlder().catch(() => undefined);
-  }, [hasOlder, isFirstWhole, first]);
+    if (!hasOlder || (isFirstWhole && !isShort)) return;
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    let isLeft = false;
+    void loadOlder().catch(() => {
+      if (!isLeft && failed < MAX_FAILED) retry = setTimeout(() => setFailed(failed + 1), RETRY_MS);
+    });
+    return () => {
+      isLeft = true;
+      clearTimeout(retry);
+    };
+  }, [hasOlder, isFirstWhole, first, failed]);
 
   // A link leads to one turn, which may be in an older page of the log.
   useEffect(() => {

@@ -2,6 +2,7 @@ import { type Event, emptyConversation, reduceAll } from "@chat-gateway/client";
 import { act, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import { caller } from "../caller";
 import { fakeServer } from "../fake-server";
 import { settings } from "../settings";
 import { app, client, NOTHING } from "../state";
@@ -85,7 +86,28 @@ it("names who sent a message of a shared chat, and who decided about its calls, 
   await screen.findByText("From ada");
   expect(root.querySelector(".decision")?.textContent).toBe("Approved by ada");
   const other = draw(["turn_start", { ...START[1], by: gone }], BEGIN, done());
+  act(() => app.set({ details: { id: "s", may: ["read"] } as never })); // somebody else's chat
   expect(other.querySelector(".sent-by")?.textContent).toBe("From a member of the project");
+});
+
+it("does not say of a chat's own author that a member of the project wrote it, wherever the chat has moved", async () => {
+  const before = `m_${"c".repeat(32)}`, ended = `m_${"d".repeat(32)}`;
+  caller.set({ me: { user_id: "ada" } as never });
+  vi.spyOn(client, "session").mockResolvedValue({} as never);
+  vi.spyOn(client, "projects").mockResolvedValue({ projects: [{ id: "p_2" }] } as never);
+  const asked = vi.spyOn(client, "project").mockResolvedValue({ members: [{ user: "ada", handle: before }, { user: "bob", handle: "m_b" }] } as never);
+  const root = draw(["turn_start", { ...START[1], by: before }], BEGIN, done());
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledWith("p_2"));
+  expect(root.querySelector(".sent-by")).toBeNull();
+  expect(draw(["turn_start", { ...START[1], by: ended }], BEGIN, done()).querySelector(".sent-by")).toBeNull();
+  caller.set({ me: null });
+});
+
+it("leaves a message out that was taken back while it waited, and not one that was stopped", () => {
+  const queued: Given = ["turn_start", { ...START[1], queued_ms: 20 }];
+  expect(draw(queued, done({ status: "cancelled", iterations: 0 })).querySelector(".turn")).toBeNull();
+  expect(draw(queued, BEGIN, done({ status: "cancelled", iterations: 1 })).querySelector(".turn")).not.toBeNull();
+  expect(draw(START, done({ status: "cancelled", iterations: 0 })).querySelector(".turn")).not.toBeNull();
 });
 
 describe("how a turn ended", () => {

@@ -1,13 +1,15 @@
 // Another chat that begins with what was said in this one, up to an answer: what was said and attached, not what tools did.
 
-import { answer, type api, type Turn } from "@chat-gateway/client";
+import { answer, type api, type Conversation, type Turn } from "@chat-gateway/client";
 
 import { loadOlder } from "../live";
 import { chats } from "../sidebar/chats";
 import { app, client, go } from "../state";
 import { withoutThinking } from "./thinking";
+import { isWithdrawn } from "./withdrawn";
 
 const MOST = 1_000; // messages that a chat can begin with: the newest of them
+const MOST_TITLE = 200; // characters
 
 interface Ways {
   readonly title: string;
@@ -18,24 +20,32 @@ interface Ways {
 /** Makes the chat and goes there. Throws what the server refuses. */
 export async function fork(session: string, turn: string, { title, isOwn }: Ways): Promise<void> {
   const isHere = () => app.get().conversation.sessionId === session;
-  while (isHere() && app.get().conversation.first > 1 && messagesUpTo(turn, isOwn).length < MOST) await loadOlder();
+  const saidUpTo = () => saidIn(app.get().conversation, turn, isOwn);
+  while (isHere() && app.get().conversation.first > 1 && saidUpTo().length < MOST) await loadOlder();
   if (!isHere()) return; // the reader has gone elsewhere
   const { details } = app.get();
-  const { id } = await client.createSession({
-    title: title.slice(0, 200), messages: beginning(messagesUpTo(turn, isOwn)),
+  await beginChat(title, saidUpTo(), {
     ...(isOwn && details?.project_id !== undefined ? { project_id: details.project_id } : {}),
     ...(isOwn && details?.instructions !== undefined ? { instructions: details.instructions } : {}),
   });
+}
+
+/** Makes a chat of the reader's with all that was said in another's, and goes there. Throws what the server refuses. */
+export async function copyChat(conversation: Conversation, title: string): Promise<void> {
+  await beginChat(title, saidIn(conversation, conversation.path.at(-1), false));
+}
+
+async function beginChat(title: string, messages: readonly api.SeedBody[], more: api.SessionBody = {}): Promise<void> {
+  const { id } = await client.createSession({ title: title.slice(0, MOST_TITLE), messages: beginning(messages), ...more });
   chats.showShared(false); // it is the reader's own, and seen in their list
   await chats.refresh();
   go({ session: id });
 }
 
-function messagesUpTo(turn: string, isOwn: boolean): api.SeedBody[] {
-  const { path, turns } = app.get().conversation;
-  return path.slice(0, path.indexOf(turn) + 1).flatMap((id) => {
+function saidIn({ path, turns }: Conversation, upTo: string | undefined, isOwn: boolean): api.SeedBody[] {
+  return path.slice(0, upTo === undefined ? 0 : path.indexOf(upTo) + 1).flatMap((id) => {
     const each = turns.get(id);
-    return each?.start === undefined ? [] : said(each, isOwn);
+    return each?.start === undefined || isWithdrawn(each) ? [] : said(each, isOwn);
   });
 }
 

@@ -1,4 +1,5 @@
-// Members of the project that a chat is shared in: events name them by a handle, which the project gives a name to.
+// Members of the project that a chat is shared in, or was before it moved: events name them by a handle, which the project
+// gives a name to.
 
 import { useEffect } from "react";
 
@@ -7,6 +8,7 @@ import { createStore, useStore } from "../store";
 
 const HANDLE = /^m_[0-9a-f]{32}$/;
 const names = createStore<Record<string, string>>({});
+const named = new Set<string>(); // projects whose members are known
 const asked = new Set<string>();
 
 /** Who `by` is, where it is a handle and its project still knows it; else `by` as it is, or undefined for a handle. */
@@ -22,11 +24,21 @@ export function useMember(session: string, by: string | undefined): string | und
 async function readMembers(session: string, handle: string): Promise<void> {
   asked.add(handle);
   try {
-    const { project_id: project } = await client.session(session);
-    if (project === undefined) return;
-    const { members } = await client.project(project);
-    names.set(Object.fromEntries(members.map((each) => [each.handle, each.user])));
+    const { project_id: now } = await client.session(session);
+    if (now !== undefined) await nameMembers(now);
+    if (Object.hasOwn(names.get(), handle)) return;
+    const { projects } = await client.projects();
+    for (const { id } of projects) {
+      if (Object.hasOwn(names.get(), handle)) return;
+      if (!named.has(id)) await nameMembers(id);
+    }
   } catch {
     // A recording, or a project that is gone: they are a member without a name.
   }
+}
+
+async function nameMembers(project: string): Promise<void> {
+  const { members } = await client.project(project);
+  named.add(project);
+  names.set(Object.fromEntries(members.map((each) => [each.handle, each.user])));
 }

@@ -1,5 +1,6 @@
 // Figures and failures in the words of the reader.
 
+import { now } from "../clock";
 import type { Language } from "../language";
 import { languageNow, useLanguage } from "../settings";
 import { useWords } from "../state";
@@ -27,6 +28,21 @@ function numbersIn(language: string, options: Intl.NumberFormatOptions): Intl.Nu
 function timesIn(language: string): Intl.DateTimeFormat {
   const format = timeFormats.get(language) ?? new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
   timeFormats.set(language, format);
+  return format;
+}
+
+const dayFormats = new Map<string, Intl.RelativeTimeFormat>();
+const clockFormats = new Map<string, Intl.DateTimeFormat>();
+
+function daysIn(language: string): Intl.RelativeTimeFormat {
+  const format = dayFormats.get(language) ?? new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  dayFormats.set(language, format);
+  return format;
+}
+
+function clockIn(language: string): Intl.DateTimeFormat {
+  const format = clockFormats.get(language) ?? new Intl.DateTimeFormat(language, { timeStyle: "short" });
+  clockFormats.set(language, format);
   return format;
 }
 
@@ -81,6 +97,13 @@ export class Speech {
 
   time(at: number): string {
     return timesIn(this.language).format(at);
+  }
+
+  // "today 14:02", "yesterday 14:02", "12 Nov 2026, 14:02": as the calendar of the reader has it.
+  moment(at: number, today = now()): string {
+    const days = Math.round((new Date(today).setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000);
+    if (days < 0 || days > 1) return this.time(at);
+    return `${daysIn(this.language).format(-days, "day")} ${clockIn(this.language).format(at)}`;
   }
 
   // What went wrong, for people: by the server's code where there are words for it, else as the server says it.

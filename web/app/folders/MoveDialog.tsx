@@ -1,4 +1,4 @@
-// Into which folder a chat goes: one of the reader's, a new one, or none.
+// Into which folder chats go: one of the reader's, a new one, or none.
 
 import { useState } from "react";
 
@@ -13,19 +13,23 @@ import { words as table } from "./folder-words";
 const NEW = "new";
 
 interface Props {
-  readonly chat: Chat;
+  readonly chats: readonly Chat[];
+  readonly onDone?: () => void;
   readonly onClose: () => void;
 }
 
-export function MoveDialog({ chat, onClose }: Props) {
+export function MoveDialog({ chats: some, onDone, onClose }: Props) {
   const words = useWords(table);
   const all = useFolders().filter(({ role }) => role !== "reader");
-  const now = folderOf(chat.project_id)?.id ?? "";
-  const [chosen, choose] = useState(all.length === 0 ? NEW : now);
+  const places = new Set(some.map((chat) => folderOf(chat.project_id)?.id ?? ""));
+  const now = places.size === 1 ? [...places].join("") : null; // null: they are in several
+  const [chosen, choose] = useState(all.length === 0 ? NEW : now ?? "");
   const [name, setName] = useState("");
   const move = async () => {
     const folder = chosen === NEW ? await createFolder(name.trim()) : folderOf(chosen);
-    await chats.change(chat.id, { project_id: folder?.id ?? "" });
+    const { error } = await chats.changeEach(some.map(({ id }) => id), { project_id: folder?.id ?? "" });
+    if (error !== null) throw error;
+    onDone?.();
     if (folder) openFolder(folder.id, true);
     showNotice({ text: folder ? words.moved(folder.name) : words.movedOut });
   };
@@ -42,7 +46,7 @@ export function MoveDialog({ chat, onClose }: Props) {
           <input type="text" dir="auto" value={name} maxLength={100} data-first required onChange={({ target }) => setName(target.value)} />
         </label>
       )}
-      {chat.shared !== undefined && <p className="faint">{words.moveHint}</p>}
+      {some.some((chat) => chat.shared !== undefined) && <p className="faint">{words.moveHint}</p>}
     </Asking>
   );
 }

@@ -32,8 +32,9 @@ addEventListener("click", (event) => {
   if (href.startsWith("#")) document.getElementById(decodeURIComponent(href.slice(1)))?.scrollIntoView();
 }, true);
 </script>`;
+const [LEAST, MOST] = [0.8, 1.4]; // of its size, of a diagram whose letters have 16 pixels
 const HEAD = `<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">${NO_PACKETS}`;
-const CENTRED = "<style>body { margin: 16px; display: grid; place-items: center; min-height: calc(100vh - 32px); } svg { max-width: 100%; height: auto; }</style>";
+const CENTRED = "<style>body { margin: 16px; display: grid; place-items: safe center; min-height: calc(100vh - 32px); } svg { max-width: 100%; height: auto; }</style>";
 
 // Of shadow roots that the parser makes nobody hears.
 const withoutHiddenRoots = (text: string): string => text.replaceAll(/shadowrootmode/gi, "data-root");
@@ -58,7 +59,12 @@ function diagram(text: string, code: string, { isDark, noDiagram }: Drawing): st
   return `${HEAD}${CENTRED}<style>:root { ${colours}; font: 15px/1.5 system-ui, sans-serif; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }</style>
 <div id="drawing"></div><div id="fault" role="alert" hidden><p>${escaped(noDiagram)}</p><pre></pre></div>${asScript(code)}${asScript(`
 mermaid.initialize({ startOnLoad: false, securityLevel: "strict", theme: ${isDark ? '"dark"' : '"default"'} });
-mermaid.render("diagram", ${asText(text)}).then(({ svg }) => { document.querySelector("#drawing").innerHTML = svg; }, (error) => {
+// As wide as the panel is, but its letters neither too small to be read nor large: what is wider is scrolled to.
+function fit() {
+  const svg = document.querySelector("#drawing svg"), width = svg.viewBox.baseVal.width;
+  if (width > 0) Object.assign(svg.style, { maxWidth: "none", width: Math.min(Math.max((innerWidth - 48) / width, ${LEAST}), ${MOST}) * width + "px" });
+}
+mermaid.render("diagram", ${asText(text)}).then(({ svg }) => { document.querySelector("#drawing").innerHTML = svg; fit(); addEventListener("resize", fit); }, (error) => {
   document.querySelector("#ddiagram")?.remove(); // what it had begun to draw
   document.querySelector("#fault").hidden = false;
   document.querySelector("#fault pre").textContent = error.message ?? String(error);

@@ -9,6 +9,9 @@ import { useActions } from "./actions";
 import { type Chat, CHAT_TYPE } from "./chats";
 import { Menu } from "./Menu";
 import { MarkedText } from "./MarkedText";
+import { choose, useIsChoosing, useIsChosen } from "./several";
+import { words as severalWords } from "./several-words";
+import { may } from "./shared-chats";
 import { words as shareWords } from "./share-words";
 import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
@@ -26,8 +29,9 @@ interface Props {
 
 export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, isStop, onChosen }: Props) {
   const words = useWords(table);
-  const { actions, ask, dialog } = useActions(chat);
+  const { actions, ask, dialog } = useActions(chat, true);
   const sharing = useWords(shareWords);
+  const isChoosing = useIsChoosing();
   const isShared = chat.shared !== undefined && chat.shared_by === undefined;
   const title = shownTitle(chat, words.untitled);
   const { found } = chat;
@@ -35,6 +39,7 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, i
   // Renamed since it was found, it has no marks.
   const pieces = found?.title?.map(({ text }) => text).join("") === title ? found.title : [{ text: title, hit: false }];
   const state = status === "running" ? "running" : status === undefined ? isUnread ? "unread" : null : "waiting";
+  if (isChoosing) return <ChosenRow chat={chat} title={title} isOpen={isOpen} isStop={isStop} />;
   return (
     <li className="chat-row" data-chat={chat.id} data-open={isOpen} onDragStart={(event) => event.dataTransfer.setData(CHAT_TYPE, chat.id)}>
       <a
@@ -65,3 +70,19 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, i
     </li>
   );
 });
+
+type ChosenProps = Pick<Props, "chat" | "isOpen" | "isStop"> & { readonly title: string };
+
+// While several are chosen a row is a box to tick; another's cannot be.
+function ChosenRow({ chat, title, isOpen, isStop }: ChosenProps) {
+  const words = useWords(severalWords);
+  const isChosen = useIsChosen(chat.id);
+  return (
+    <li className="chat-row" data-chat={chat.id} data-open={isOpen}>
+      <label className="chat-choice">
+        <input type="checkbox" checked={isChosen} disabled={!may(chat, "own")} tabIndex={isStop ? 0 : -1} aria-label={words.chooseOne(title)} onChange={({ target }) => choose(chat, target.checked)} />
+        <span className="chat-title" dir="auto">{title}</span>
+      </label>
+    </li>
+  );
+}

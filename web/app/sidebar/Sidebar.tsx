@@ -23,6 +23,9 @@ import { commands } from "./commands";
 import { byDay } from "./days";
 import { notice, showNotice } from "./notice";
 import { isUnread } from "./seen";
+import { endChoosing } from "./several";
+import { SearchFilter } from "./SearchFilter";
+import { SeveralBar } from "./SeveralBar";
 import { words as shareWords } from "./share-words";
 import { words as table } from "./sidebar-words";
 import "./sidebar.css";
@@ -60,7 +63,9 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
           leave();
         }}><SquarePen aria-hidden="true" />{words.newChat}</button>
         <SearchBox />
+        <SearchFilter />
       </div>
+      <SeveralBar />
       <List session={session} onChosen={leave} />
       <Invitations />
       <NoticeBar />
@@ -120,7 +125,7 @@ function SearchBox() {
             look("");
           } else if (event.key === "ArrowDown") {
             event.preventDefault();
-            document.querySelector<HTMLElement>(".chats-list a[tabindex='0']")?.focus();
+            document.querySelector<HTMLElement>(".chats-list [data-chat] :is(a, input)[tabindex='0']")?.focus();
           }
         }}
       />
@@ -148,12 +153,18 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
   }, [shown.chats, language, words, all.day, isAll, folders]);
   const rows = groups.flatMap((group) => group.chats);
   const tabStop = [stop, session, rows[0]?.id].find((id) => rows.some((row) => row.id === id)) ?? null;
+  useEffect(() => { // also where another part of the page has opened it
+    list.current?.querySelector(`[data-chat="${CSS.escape(session ?? "")}"]`)?.scrollIntoView({ block: "nearest" });
+  }, [session]);
   const isEmpty = shown.state === "ready" && rows.length === 0 && !(isAll && shown.chats.length > 0);
   const empty = all.found ? words.nothingFound : all.archived ? words.noArchived : all.isSharedShown ? sharing.nothingShared : words.noChats;
   return (
     <div
       ref={list} className="chats-list"
-      onKeyDown={(event) => moveIn(list.current, event)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") endChoosing();
+        moveIn(list.current, event);
+      }}
       onFocus={(event) => {
         const row = event.target.closest<HTMLElement>("[data-chat]");
         if (row?.dataset.chat !== undefined) setStop(row.dataset.chat);
@@ -291,8 +302,8 @@ function NoticeBar() {
 // Arrow keys, Home and End go from chat to chat.
 function moveIn(list: HTMLElement | null, event: KeyboardEvent): void {
   if (!(event.target as Element).closest("[data-chat]")) return;
-  const links = [...list?.querySelectorAll<HTMLElement>("[data-chat] > a") ?? []];
-  const at = links.findIndex((link) => link.parentElement?.contains(document.activeElement));
+  const links = [...list?.querySelectorAll<HTMLElement>("[data-chat] :is(a, input)") ?? []];
+  const at = links.findIndex((link) => link.closest("[data-chat]")?.contains(document.activeElement));
   const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
   if (to === undefined || at < 0) return;
   event.preventDefault();

@@ -1,7 +1,7 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Link, Mail, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, FolderInput, Layers, Link, ListChecks, Mail, Pencil, Pin, PinOff, Printer, ScrollText, Trash2, Users,
 } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 
@@ -16,6 +16,8 @@ import { chats, type Chat } from "./chats";
 import { History } from "./History";
 import type { Action } from "./Menu";
 import { showNotice } from "./notice";
+import { words as severalWords } from "./several-words";
+import { chooseOnly } from "./several";
 import { ShareDialog } from "./ShareDialog";
 import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
@@ -32,12 +34,13 @@ const InstructionsDialog = lazy(() => import("../folders/InstructionsDialog").th
 
 type Asked = "link" | "rename" | "delete" | "history" | "share" | "move" | "instructions" | null;
 
-// The actions, and the dialog that one of them has opened.
-export function useActions(chat: Chat): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
+// The actions, and the dialog that one of them has opened. `isInList`: it is a row of the list, where others can be chosen with it.
+export function useActions(chat: Chat, isInList = false): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
   const words = useWords(table);
   const language = useLanguage();
   const [asked, ask] = useState<Asked>(null);
   const sharing = useWords(shareWords);
+  const choosing = useWords(severalWords);
   const { moveTo, instructions } = useWords(filing);
   const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
   const title = shownTitle(chat, words.untitled);
@@ -79,6 +82,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
       { label: instructions, icon: <ScrollText />, act: () => ask("instructions") },
       { label: words.history, icon: <Layers />, act: () => ask("history") },
     ] : []),
+    ...(isOwn && isInList ? [{ label: choosing.choose, icon: <ListChecks />, act: () => chooseOnly([chat]) }] : []),
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
       saveFile(new File([file], `${fileName(title)}.jsonl`));
@@ -101,7 +105,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
       : asked === "history" ? <History session={chat.id} onClose={close} />
         : asked === "share" ? <ShareDialog chat={chat} onClose={close} />
           : asked === "link" ? <Suspense><LinkDialog session={chat.id} onClose={close} /></Suspense>
-            : asked === "move" ? <Suspense><MoveDialog chat={chat} onClose={close} /></Suspense>
+            : asked === "move" ? <Suspense><MoveDialog chats={[chat]} onClose={close} /></Suspense>
               : asked === "instructions" ? <Suspense><InstructionsDialog session={chat.id} onClose={close} /></Suspense> : null;
   return { actions, ask: askFor, dialog };
 }

@@ -6,6 +6,7 @@ import { type api, type GatewayClient, Refused } from "@chat-gateway/client";
 import { now } from "../clock";
 import { client } from "../state";
 import { createStore, type Store } from "../store";
+import { forEach, type Outcome } from "./for-each";
 import { beginSeen, keptSeen, keepSeen, type Seen } from "./seen";
 
 const PAGE = 50;
@@ -27,8 +28,9 @@ export interface ChatList {
 }
 
 export interface ChatsState extends ChatList {
-  /** What was looked for, and what was found. */
+  /** What was looked for, where, and what was found. */
   readonly query: string;
+  readonly filter: Filter;
   readonly found: ChatList | null;
   /** What was put away, while it is shown. */
   readonly archived: ChatList | null;
@@ -47,6 +49,16 @@ export interface ChatsState extends ChatList {
 
 const EMPTY: ChatList = { chats: [], next: null, state: "loading", error: null };
 
+/** Absent: anywhere. */
+export interface Filter {
+  readonly found_in?: "title" | "messages";
+  /** Used in so many days, today with it. */
+  readonly days?: number;
+  readonly project_id?: string;
+  /** Absent: the archived ones too. */
+  readonly archived?: "true" | "false";
+}
+
 type Where = "chats" | "archived" | "found" | "shared" | "folder";
 
 export interface Chats {
@@ -58,6 +70,8 @@ export interface Chats {
   /** The next page of the list that is shown. */
   more(): Promise<void>;
   search(query: string): Promise<void>;
+  /** Where a search looks from now on: it is made anew. */
+  look(filter: Filter): Promise<void>;
   showArchived(isShown: boolean): Promise<void>;
   /** Asks what others share with the reader. */
   readShared(): Promise<void>;
@@ -69,13 +83,16 @@ export interface Chats {
   see(id: string, head: number): void;
   /** What changes of a chat on the server: title, pinned, archived. */
   change(id: string, change: api.SessionChanges): Promise<void>;
+  /** The same for each of several. `onCount` is told how many have been tried. */
+  changeEach(ids: readonly string[], change: api.SessionChanges, onCount?: (count: number) => void): Promise<Outcome>;
+  removeEach(ids: readonly string[], onCount?: (count: number) => void): Promise<Outcome>;
   /** `onGone` is called when it is gone, before the lists tell of it. */
   remove(id: string, onGone?: () => void): Promise<void>;
 }
 
 export function createChats(server: GatewayClient): Chats {
   const store = createStore<ChatsState>({
-    ...EMPTY, query: "", found: null, archived: null, shared: EMPTY, isSharedShown: false, folders: {}, approvals: [], seen: keptSeen(), day: midnight(),
+    ...EMPTY, query: "", filter: {}, found: null, archived: null, shared: EMPTY, isSharedShown: false, folders: {}, approvals: [], seen: keptSeen(), day: midnight(),
   });
   let asking: Promise<void> | null = null;
   let waiting = ""; // the chats that waited when the approvals were asked for
@@ -166,9 +183,9 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   async function more(): Promise<void> {
-    const { query, found, archived, shared, isSharedShown } = store.get();
+    const { query, filter, found, archived, shared, isSharedShown } = store.get();
     if (found) {
-      const longer = await list({ q: query.trim(), archived: "all", whose: "all" }, found);
+      const longer = await list(sought(query, filter), found);
       if (store.get().found === found) store.set({ found: longer });
     } else if (archived) {
       const longer = await list({ archived: "true" }, archived);
@@ -188,8 +205,13 @@ export function createChats(server: GatewayClient): Chats {
     const { signal } = searching = new AbortController();
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY, { signal });
+    const found = await list(sought(query, store.get().filter), EMPTY, { signal });
     if (!signal.aborted) store.set({ found });
+  }
+
+  async function look(filter: Filter): Promise<void> {
+    store.set({ filter });
+    await search(store.get().query);
   }
 
   async function showArchived(isShown: boolean): Promise<void> {
@@ -251,17 +273,34 @@ export function createChats(server: GatewayClient): Chats {
     });
   }
 
-  async function change(id: string, given: api.SessionChanges): Promise<void> {
+  async function edit(id: string, given: api.SessionChanges): Promise<void> {
     const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
     put(id, (chat, where) => {
       if (where === "shared" && changed.shared === undefined) return undefined;
       if (where !== "shared" && where !== "found" && changed.archived !== (where === "archived")) return undefined;
       return chat.found === undefined ? changed : { ...changed, found: chat.found }; // what it says no more is over
     });
+  }
+
+  // What a change means for lists that the chat was in, or is in now.
+  async function lookAgain(given: api.SessionChanges): Promise<void> {
     if (given.archived !== undefined) await refresh();
     const into = given.project_id;
     if (into !== undefined && into !== "" && store.get().folders[into]) await showFolder(into);
   }
+
+  async function change(id: string, given: api.SessionChanges): Promise<void> {
+    await edit(id, given);
+    await lookAgain(given);
+  }
+
+  async function changeEach(ids: readonly string[], given: api.SessionChanges, onCount: (count: number) => void = () => undefined): Promise<Outcome> {
+    const outcome = await forEach(ids, (id) => edit(id, given), onCount);
+    await lookAgain(given);
+    return outcome;
+  }
+
+  const removeEach = (ids: readonly string[], onCount: (count: number) => void = () => undefined): Promise<Outcome> => forEach(ids, (id) => remove(id), onCount);
 
   async function remove(id: string, onGone?: () => void): Promise<void> {
     await server.deleteSession(id);
@@ -269,7 +308,7 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  return { store, watch, refresh, more, search, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, remove };
+  return { store, watch, refresh, more, search, look, showArchived, readShared, showShared, showFolder, moreOfFolder, see, change, changeEach, removeEach, remove };
 }
 
 // The chats of a folder, the last used first: those that were asked for as the newest list has them, and what came since.
@@ -294,6 +333,11 @@ export function mergePage(
   for (const { id } of page.sessions) older.delete(id);
   const sorted = [...older.values()].sort((one, other) => other.updated_at - one.updated_at);
   return { chats: [...page.sessions, ...sorted], next: sorted.length > 0 ? next : page.next };
+}
+
+function sought(query: string, { days, ...filter }: Filter): api.SessionsQuery {
+  const since = days === undefined ? {} : { used_after: new Date(midnight()).setDate(new Date(midnight()).getDate() - days + 1) };
+  return { q: query.trim(), archived: "all", whose: "all", ...filter, ...since };
 }
 
 function midnight(): number {

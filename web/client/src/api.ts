@@ -2345,6 +2345,12 @@ export interface SessionsQuery {
   readonly before?: string;
   /** Words in the title or in one turn, all of them. */
   readonly q?: string;
+  /** Where `q` looks; absent: in both. */
+  readonly found_in?: "title" | "messages";
+  /** Only those used at this time or later, Unix milliseconds. */
+  readonly used_after?: number;
+  /** Only those last used before this time, Unix milliseconds. */
+  readonly used_before?: number;
   /** Only those that are pinned, or are not. */
   readonly pinned?: boolean;
   /** true: only the archived ones. */

@@ -51,13 +51,18 @@ export class LiveSession {
   loadOlder(): Promise<void> {
     const { first } = this.view.conversation;
     if (first <= 1 || this.ending.signal.aborted) return Promise.resolve();
-    this.older ??= this.readOlder(first).finally(() => { this.older = null; });
+    this.older ??= this.readOlder(first);
     return this.older;
   }
 
   private async readOlder(first: number): Promise<void> {
-    const events = await this.client.eventsBefore(this.session, first, PAGE, { signal: this.ending.signal });
-    await new Promise((resolve) => setTimeout(resolve, FRAME_MS)); // a frame for reading the page, another for drawing it
+    let events: readonly Event[];
+    try {
+      events = await this.client.eventsBefore(this.session, first, PAGE, { signal: this.ending.signal });
+      await new Promise((resolve) => setTimeout(resolve, FRAME_MS)); // a frame for reading the page, another for drawing it
+    } finally {
+      this.older = null; // before the change: who draws it may ask for the next page at once
+    }
     this.change({ conversation: prepend(this.view.conversation, events) }, events, "older");
   }
 

@@ -1,4 +1,4 @@
-import { fireEvent, render, waitFor } from "@testing-library/react";
+import { fireEvent, render, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 
 import { Markdown } from "./Markdown";
@@ -96,7 +96,7 @@ describe("Markdown", () => {
   it("draws a long table in parts", async () => {
     const root = await drawn(`|a|\n|-|\n${"|b|\n".repeat(400)}`);
     expect(root.querySelectorAll("tbody tr")).toHaveLength(150);
-    expect(root.querySelector("button")?.textContent).toContain("250");
+    expect(root.querySelector("button.small")?.textContent).toContain("250");
   });
 
   it("keeps what is selected in a text that grows", async () => {
@@ -135,11 +135,11 @@ describe("Markdown", () => {
   it("reads a block of any length, and draws it in parts", async () => {
     const rows = await drawn(`|a|b|\n|-|-|\n${"|**b**|c d e f g h i j|\n".repeat(5_000)}`);
     expect([rows.querySelectorAll("tbody tr").length, rows.querySelector("td strong")?.textContent]).toEqual([150, "b"]);
-    fireEvent.click(rows.querySelector("button") as HTMLElement);
+    fireEvent.click(within(rows).getByRole("button", { name: /^Show more/ }));
     expect(rows.querySelectorAll("tbody tr")).toHaveLength(300);
-    expect(rows.querySelector("button")?.textContent).toContain("4700");
+    expect(rows.querySelector("button.small")?.textContent).toContain("4700");
     const line = await drawn("**a** b ".repeat(9_000));
     expect(line.querySelectorAll("strong").length).toBeLessThan(1_500);
-    expect(line.querySelector("button")).not.toBeNull();
+    expect(line.querySelector("button.small")).not.toBeNull();
   });
 });

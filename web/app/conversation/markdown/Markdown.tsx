@@ -16,6 +16,8 @@ import { CodeBlock } from "./CodeBlock";
 import { Formula } from "./Formula";
 import { linkTo } from "./links";
 import { type Details as DetailsNode, ROWS } from "./nodes";
+import { TableActions } from "./TableActions";
+import { textOf } from "./text-of";
 import { type Tree, useTree } from "./trees";
 
 interface Notes {
@@ -229,12 +231,15 @@ function TableView({ node }: { node: Table }) {
   return (
     <InParts rows={rows} packed={node.packed} left={node.left} draw={(row, index) => <tr key={index}>{cells(row, "td")}</tr>}>
       {(drawn) => (
-        <div className="table" tabIndex={0} role="group" dir={directionOf(node)}>
-          <table>
-            {head !== undefined && <thead><tr>{cells(head, "th")}</tr></thead>}
-            <tbody>{drawn}</tbody>
-          </table>
-        </div>
+        <>
+          <div className="table" tabIndex={0} role="group" dir={directionOf(node)}>
+            <table>
+              {head !== undefined && <thead><tr>{cells(head, "th")}</tr></thead>}
+              <tbody>{drawn}</tbody>
+            </table>
+          </div>
+          <TableActions node={node} />
+        </>
       )}
     </InParts>
   );
@@ -320,9 +325,4 @@ function firstLetter(node: Nodes): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function textOf(node: Nodes): string {
-  if ("children" in node) return node.children.map(textOf).join("");
-  return "value" in node ? node.value : "";
 }
