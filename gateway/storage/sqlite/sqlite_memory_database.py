@@ -83,8 +83,15 @@ class SqliteMemoryDatabase(SqliteFile):
         return value
 
     async def scrub(self) -> None:
-        """Empties the write-ahead log, so that no overwritten page stays in it. Where others are in the way
-        for too long it is done when the log is emptied next, by any process."""
+        """Merges the index of words, and empties the write-ahead log, so that no overwritten page stays in
+        it. Where others are in the way for too long it is done after the next erasure, and when the log is
+        emptied next, by any process."""
+        try:
+            await self.merge("memory_words")
+        except StorageError as error:  # what was to be erased is erased
+            log.warning(
+                "the words of what was erased are still in the index of %s: %s", self.path.name, error
+            )
         for pause in PAUSES:
             await asyncio.sleep(pause)
             if await self._empty_log():
