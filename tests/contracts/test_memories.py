@@ -341,6 +341,25 @@ async def test_what_is_erased_leaves_nothing_behind(store: MemoryStore) -> None:
     await remember(store, memory("m_2"))
 
 
+async def test_what_was_erased_is_not_the_next_ones(store: MemoryStore) -> None:
+    """The number of the newest memory may be given to another one after it: versions, quotes, links and
+    vectors of the erased one are not the other one's, not even under the same id."""
+    row, other = memory("m_2", "The same words"), memory("m_1")
+    quote, link = Evidence("s", 1, "a quote"), Link("m_2", "m_1", "depends_on")
+    await store.write([step(other), step(row, evidence=[quote], links=[link])], most=MAX_MEMORIES)
+    await store.put_vectors("small", [Vector("m_2", row.digest, b"\0" * 8)])
+    changed = became(row, tags=("more",))
+    await store.write([changed], most=MAX_MEMORIES)
+
+    assert await store.erase(ANN, "m_2")
+    await remember(store, row)
+
+    assert [each.operation for each in await store.versions(ANN, "m_2")] == ["remembered"]
+    assert await store.evidence(ANN, "m_2") == []
+    assert await store.links("m_2") == await store.links("m_1") == []
+    assert await store.vectors(AllScopes("ann"), "small") == []
+
+
 async def test_an_erasure_is_named_until_the_sessions_of_all_owners_are_without_it(
     store: MemoryStore,
 ) -> None:

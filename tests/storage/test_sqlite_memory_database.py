@@ -7,12 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from gateway.storage.memories import Evidence, Filter, Vector
 from gateway.storage.memories.store import MemoryStore
 from gateway.storage.memories.terms import HITS
 from gateway.storage.migrations import MEMORY_HEAD, schema_of
-from gateway.storage.sqlite import sqlite_memory_database
+from gateway.storage.sqlite import sqlite_file, sqlite_memory_database
 from gateway.storage.sqlite.sqlite_file import raw_of
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.product import StorageError
@@ -111,6 +112,50 @@ async def test_erased_bytes_are_in_no_file(opened: SqliteMemoryDatabase) -> None
         assert part.encode() not in left
     assert b"another thing 77" in left
     assert len(await store.match(ANN, ["其他"], Filter(recallable=True), limit=500)) == 200
+
+
+async def test_an_erasure_from_a_large_index_lets_others_write_between(
+    opened: SqliteMemoryDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index is merged some pages in a transaction, and has none of the words when the erasure is over."""
+    monkeypatch.setattr(sqlite_file, "MERGED_PAGES", 1)
+    store = MemoryStore(opened)
+    words = " ".join(f"word{number}" for number in range(900))
+    await remember(store, *(memory(f"o_{number}", f"{number} {words}") for number in range(60)))
+    await remember(store, memory("m_1", f"zyxquartz {words}"))
+    merges: list[bool] = []
+    merge_some = sqlite_file.merge_some
+
+    def counted(connection: Connection, index: str, *, begins: bool = False) -> bool:
+        merges.append(merge_some(connection, index, begins=begins))
+        return merges[-1]
+
+    monkeypatch.setattr(sqlite_file, "merge_some", counted)
+    assert await store.erase(ANN, "m_1")
+
+    assert sum(merges) > 3
+    assert b"zyx" not in bytes_beside(opened.path)
+    assert len(await store.match(ANN, ["word7"], Filter(recallable=True), limit=100)) == 60
+
+
+async def test_an_erasure_stands_when_the_index_cannot_be_merged(
+    opened: SqliteMemoryDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another process that writes for too long is in the way: the log says so, and the next erasure ends
+    it."""
+    store = MemoryStore(opened)
+    await remember(store, memory("m_1", "zyxquartz"), memory("m_2", "other"), memory("m_3"))
+    with monkeypatch.context() as patched, caplog.at_level("WARNING", logger=sqlite_memory_database.__name__):
+
+        def busy(connection: Connection, index: str, *, begins: bool = False) -> bool:
+            raise StorageError("The database is in use.")
+
+        patched.setattr(sqlite_file, "merge_some", busy)
+        assert await store.erase(ANN, "m_1")
+
+    assert "the words of what was erased are still in the index of memory.db" in caplog.text
+    assert await store.erase(ANN, "m_2")
+    assert b"zyx" not in bytes_beside(opened.path)
 
 
 def bytes_beside(path: Path) -> bytes:

@@ -17,12 +17,11 @@ from gateway.storage.backups.manifest import (
     not_a_backup,
     read_manifest,
 )
-from gateway.storage.migrations import MEMORIES, MOVING, SESSIONS, schema_of
+from gateway.storage.migrations import CHAINS, MOVING, schema_of
 from gateway.storage.moving import MoveProgress
 from gateway.storage.moving.blobs import each_named_blob
 from gateway.storage.sqlite_files.checking import problems_of
 
-CHAINS = {"gateway.db": SESSIONS, "memory.db": MEMORIES}
 REPORT_EVERY = 50
 
 
@@ -44,7 +43,7 @@ def check_backup(folder: Path, report: OnProgress) -> CheckedBackup:
     manifest = read_manifest(folder)
     _check_files(folder, manifest, report)
     if manifest.engine == "sqlite":
-        for name in ("gateway.db", "memory.db", "slack.db"):
+        for name in (*CHAINS, "slack.db"):
             if (folder / name).exists():
                 _check_database(folder / name, manifest)
         _check_blobs(folder, manifest)

@@ -10,9 +10,8 @@ from gateway.storage.database import Prepared
 from gateway.storage.memories import Indexed, MemoryRow
 from gateway.storage.memories.conditions import DOCUMENT, partitions_of
 from gateway.storage.memories.memory_database import Words
-from gateway.storage.memories.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
+from gateway.storage.memories.rows import ADD, CHANGE, COLUMNS, memory_of, remove, values_of
 from gateway.storage.memories.schema import memories
-from gateway.storage.memories.writing import remove
 
 STORED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.source == DOCUMENT))
 TAKEN = Prepared(select(memories.c.number).where(memories.c.id == bindparam("id")))
@@ -22,9 +21,7 @@ def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Se
     """Whether anything was written."""
     stored = {row.id: (number, row) for number, row in _stored(connection)}
     gone = stored.keys() - {row.id for row, _ in rows}
-    changed = bool(gone)
-    for memory_id in gone:
-        remove(connection, words, stored[memory_id][0], memory_id)
+    changed = bool(remove(connection, words, [(stored[each][0], each) for each in gone]))
     for row, index in rows:
         if row.source != DOCUMENT:
             raise ValueError(f"{row.id} is no document")

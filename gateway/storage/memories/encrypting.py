@@ -18,7 +18,7 @@ from gateway.storage.memories.encrypted_rows import (
     is_sealed,
 )
 from gateway.storage.memories.memory_database import Words
-from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, snapshot_of, values_of
+from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, remove, snapshot_of, values_of
 from gateway.storage.memories.schema import (
     memories,
     memory_evidence,
@@ -26,7 +26,6 @@ from gateway.storage.memories.schema import (
     memory_versions,
     profiles,
 )
-from gateway.storage.memories.writing import remove
 
 
 class Encrypted(NamedTuple):
@@ -133,11 +132,11 @@ def _encrypt_profiles(connection: Connection, cipher: RowCipher) -> None:
 def forget(connection: Connection, words: Words) -> int:
     """Removes everything that is encrypted; how many memories and profiles that were."""
     c, e = memories.c, memory_evidence.c
-    lost = connection.execute(select(c.number, c.id).where(c.digest.like(SEALED))).all()
-    for number, memory_id in lost:
-        remove(connection, words, number, memory_id)
+    lost = remove(
+        connection, words, connection.execute(select(c.number, c.id).where(c.digest.like(SEALED))).all()
+    )
     words.purge(connection)
     connection.execute(delete(memory_evidence).where(e.digest.like(SEALED)))
     connection.execute(delete(memory_versions).where(SEALED_VERSION))
     removed = connection.execute(delete(profiles).where(SEALED_PROFILE))
-    return len(lost) + removed.rowcount
+    return lost + removed.rowcount

@@ -29,7 +29,7 @@ class Words(Protocol):
         ...
 
     def purge(self, connection: Connection) -> None:
-        """Nothing is left of what was removed."""
+        """Begins to free the bytes of what was removed; `scrub`, after the transaction, ends it."""
         ...
 
     def found(
@@ -65,5 +65,6 @@ class MemoryDatabase(Database, Protocol):
         ...
 
     async def scrub(self) -> None:
-        """Removes what was overwritten from everything the engine keeps beside the tables."""
+        """Leaves no byte of what was removed in the index of words, nor in anything else that the engine
+        keeps beside the tables."""
         ...

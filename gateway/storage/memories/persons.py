@@ -25,6 +25,7 @@ from gateway.errors import Conflict
 from gateway.storage.database import Prepared
 from gateway.storage.memories.conditions import DOCUMENT
 from gateway.storage.memories.memory_database import Words
+from gateway.storage.memories.rows import remove
 from gateway.storage.memories.schema import (
     erasures,
     held_users,
@@ -90,11 +91,7 @@ def erase_some(
     found = connection.execute(
         select(c.number, c.id).where(_own(user_id, kept_households)).order_by(c.number).limit(limit)
     ).all()
-    for number, memory_id in found:
-        words.remove(connection, number)
-        connection.execute(delete(memories).where(c.number == number))
-        connection.execute(update(memories).where(c.superseded_by == memory_id).values(superseded_by=None))
-    return len(found)
+    return remove(connection, words, found)
 
 
 def forget_person(connection: Connection, words: Words, user_id: str, pseudonym: str) -> int:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Text, bindparam, insert, select, update
+from sqlalchemy import Connection, Text, bindparam, delete, insert, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow, as_json
 from gateway.storage.memories.engine_expressions import numbers_in
-from gateway.storage.memories.schema import memories
+from gateway.storage.memories.memory_database import Words
+from gateway.storage.memories.schema import memories, metadata
 
 FIELDS = tuple(MemoryRow.__dataclass_fields__)
 COLUMNS = tuple(memories.c[name] for name in FIELDS)
@@ -34,6 +35,27 @@ CHANGE = Prepared(
     .where(memories.c.number == bindparam("the_number"))
     .values({name: bindparam(name) for name in (*_WRITTEN, "deleted_at")})
 )
+
+# The memory first: a change of it locks it first, too. What hangs on one has its number or its id.
+REMOVE = (
+    Prepared(delete(memories).where(memories.c.number == bindparam("number"))),
+    *(
+        Prepared(delete(table).where(key.parent == bindparam(key.column.name)))
+        for table in metadata.sorted_tables
+        for key in table.foreign_keys
+    ),
+    Prepared(update(memories).where(memories.c.superseded_by == bindparam("id")).values(superseded_by=None)),
+)
+
+
+def remove(connection: Connection, words: Words, found: Sequence[Sequence[Any]]) -> int:
+    """Takes memories, of which the number and the id are given, and all that hangs on them out of the tables.
+    Returns how many. SQLite may give their numbers to others."""
+    for number, memory_id in found:
+        words.remove(connection, number)
+        for each in REMOVE:
+            each.run(connection, number=number, id=memory_id)
+    return len(found)
 
 
 def values_of(row: MemoryRow) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from gateway.storage.memories.conditions import DOCUMENT, LIVE, partitions_of, s
 from gateway.storage.memories.memory_database import Words
 from gateway.storage.memories.persons import check_not_held, is_held
 from gateway.storage.memories.quota import Kind, check, kinds
-from gateway.storage.memories.rows import ADD, CHANGE, snapshot_of, values_of
+from gateway.storage.memories.rows import ADD, CHANGE, remove, snapshot_of, values_of
 from gateway.storage.memories.schema import LIVE as IS_LIVE
 from gateway.storage.memories.schema import (
     erasures,
@@ -95,11 +95,6 @@ ADD_EVIDENCE = Prepared(
     )
 )
 FORGET_VECTORS = Prepared(delete(memory_vectors).where(memory_vectors.c.memory == _NUMBER))
-REMOVE = Prepared(delete(memories).where(memories.c.number == _NUMBER))
-POINT_NOWHERE = Prepared(
-    update(memories).where(memories.c.superseded_by == bindparam("id")).values(superseded_by=None)
-)
-
 ADD_ERASURE = Prepared(insert(erasures).values(memory_id=bindparam("memory_id"), owner=bindparam("owner")))
 SETTLE = Prepared(
     delete(erasures).where(
@@ -130,8 +125,7 @@ def write(connection: Connection, words: Words, changes: Sequence[Change], *, mo
     for user_id in {change.row.user_id for change in changes if change.deletes}:
         if is_held(connection, user_id):
             continue
-        for number, memory_id in OLD_TOMBSTONES.all(connection, user_id=user_id, most=most):
-            remove(connection, words, number, memory_id)
+        remove(connection, words, OLD_TOMBSTONES.all(connection, user_id=user_id, most=most))
 
 
 def erase(
@@ -158,7 +152,7 @@ def erase(
             f"{memory_id} is at version {now}, not {version}: read it again.",
             details={"id": memory_id, "version": now},
         )
-    remove(connection, words, number, memory_id)
+    remove(connection, words, [(number, memory_id)])
     words.purge(connection)
     for owner in owners:
         SETTLE.run(connection, memory_id=memory_id, owner=owner)  # a copy of it may have been erased before
@@ -183,11 +177,9 @@ def forget_session(connection: Connection, words: Words, user_id: str, session_i
     found = connection.execute(
         select(memories.c.number, memories.c.id).where(memories.c.audience == audience).with_for_update()
     ).all()
-    for number, memory_id in found:
-        remove(connection, words, number, memory_id)
-    if found:
+    if removed := remove(connection, words, found):
         words.purge(connection)
-    return len(found)
+    return removed
 
 
 def remove_deleted(connection: Connection, words: Words, before: int, limit: int) -> int:
@@ -199,18 +191,9 @@ def remove_deleted(connection: Connection, words: Words, before: int, limit: int
         .limit(limit)
         .with_for_update()
     ).all()
-    for number, memory_id in found:
-        remove(connection, words, number, memory_id)
-    if found:
+    if removed := remove(connection, words, found):
         words.purge(connection)
-    return len(found)
-
-
-def remove(connection: Connection, words: Words, number: int, memory_id: str) -> None:
-    """Takes the memory and all that hangs on it out of the tables."""
-    words.remove(connection, number)
-    REMOVE.run(connection, number=number)
-    POINT_NOWHERE.run(connection, id=memory_id)
+    return removed
 
 
 def same_content(connection: Connection, row: MemoryRow, other_digest: str) -> Sequence[Any] | None:

@@ -33,6 +33,8 @@ class Chain(NamedTuple):
     table: str = "alembic_version"
     """Where a PostgreSQL database, which has the tables of both chains, keeps the revision."""
     holds: str = "sessions"
+    file: str = "gateway.db"
+    """Its SQLite file in a data folder and in a backup."""
 
 
 HEAD = "0042"
@@ -44,7 +46,9 @@ MOVING = "moving"
 
 MEMORY_HEAD = "0009"
 """The newest revision of the memories, in memory/."""
-MEMORIES = Chain("memory", MEMORY_HEAD, "0005", "memory_version", "memories")
+MEMORIES = Chain("memory", MEMORY_HEAD, "0005", "memory_version", "memories", "memory.db")
+
+CHAINS = {each.file: each for each in (SESSIONS, MEMORIES)}
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Literal
 from gateway.errors import StorageError
 from gateway.storage.backups import CopiedDatabases, OnProgress
 from gateway.storage.backups.check import unchanged
-from gateway.storage.migrations import MEMORIES, MOVING, SESSIONS, Chain, schema_of
+from gateway.storage.migrations import CHAINS, MOVING, Chain, schema_of
 from gateway.storage.moving import MoveProgress
 from gateway.storage.moving.blobs import each_named_blob
 from gateway.storage.orphans.removal_hold import held
@@ -49,9 +49,8 @@ class SqliteBackup:
                     code="storage_damaged",
                     retryable=False,
                 )
-            for chain in (SESSIONS, MEMORIES):
-                if name == {SESSIONS: "gateway.db", MEMORIES: "memory.db"}[chain]:
-                    revisions[chain.holds] = _revision(target, source, chain)
+            if chain := CHAINS.get(name):
+                revisions[chain.holds] = _revision(target, source, chain)
 
         def blobs() -> Iterator[str]:
             with unchanged(folder / "gateway.db") as connection:

@@ -14,12 +14,10 @@ from sqlalchemy import Connection, Float, Integer, Subquery, column, text
 
 from gateway.storage.memories import Indexed, Passage
 from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, split, word_of
-from gateway.storage.sqlite.sqlite_file import raw_of
+from gateway.storage.sqlite.sqlite_file import merge_some, raw_of
 
 PUT = "INSERT INTO memory_words (rowid, words, passage) VALUES (?, ?, ?)"
 REMOVE = "DELETE FROM memory_words WHERE rowid BETWEEN ? AND ?"
-# Deleted words stay in older parts of the index until those are merged.
-MERGE = "INSERT INTO memory_words (memory_words) VALUES ('optimize')"
 KNOWN = """
     SELECT term, doc FROM memory_words_known
     WHERE term IN (SELECT value FROM json_each(?))
@@ -65,8 +63,9 @@ class Fts5Words:
         raw_of(connection).execute(REMOVE, (entry_of(number, 0), entry_of(number, PASSAGES - 1)))
 
     def purge(self, connection: Connection) -> None:
-        """Merges the index, so that no segment of it has removed words any more."""
-        raw_of(connection).execute(MERGE)
+        """Begins to merge the index, whose older parts have removed words until that is done: a small one is
+        merged with this, the rest of a large one by `scrub`."""
+        merge_some(connection, "memory_words", begins=True)
 
     def found(
         self, connection: Connection, partitions: Sequence[str], words: Sequence[str]

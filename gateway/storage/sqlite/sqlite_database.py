@@ -40,12 +40,6 @@ READER_PRAGMAS = """
     PRAGMA query_only = ON;
     PRAGMA wal_autocheckpoint = 0;
 """
-# Deleted words stay in older parts of the index until those are merged: 500 pages in one transaction. With a
-# negative number a merge of all parts begins.
-BEGIN_MERGE = "INSERT INTO {index} ({index}, rank) VALUES ('merge', -500)"
-MERGE = "INSERT INTO {index} ({index}, rank) VALUES ('merge', 500)"
-UNCHANGED = 2
-"""Rows that a merge which had nothing to do has changed, fewer than which say that it is over."""
 EMPTY_LOG_PAUSES = (0, 0.1, 1)
 """Seconds before each attempt to empty the write-ahead log: a reader of an older state keeps it from that."""
 
@@ -114,9 +108,7 @@ class SqliteDatabase(SqliteFile):
         some pages in a transaction, and empties the log. Raises errors.StorageError: readers were in the
         way."""
         for index in ("search_index", "search_former"):
-            statement = BEGIN_MERGE.format(index=index)
-            while await self.write(lambda connection, merge=statement: _merged(connection, merge)):
-                statement = MERGE.format(index=index)
+            await self.merge(index)
         for pause in EMPTY_LOG_PAUSES:
             await asyncio.sleep(pause)
             future: asyncio.Future[bool] = self._loop.create_future()
@@ -148,14 +140,6 @@ class SqliteDatabase(SqliteFile):
     def _release(self) -> None:
         super()._release()
         self._lock.release()
-
-
-def _merged(connection: Connection, statement: str) -> bool:
-    """Whether there was something to merge."""
-    raw = raw_of(connection)
-    before = raw.total_changes
-    raw.execute(statement)
-    return raw.total_changes - before >= UNCHANGED
 
 
 def _reserve(folder: Path) -> None:

@@ -35,6 +35,10 @@ from gateway.storage.sqlite_files.file_watch import (
 T = TypeVar("T")
 LOOK_AT_CLOCK = 10_000
 """Steps of SQLite's machine, a millisecond at most, after which a search looks at the clock."""
+MERGED_PAGES = 500
+"""Pages of a search index that one transaction merges: what waits for the writer waits no longer."""
+UNCHANGED = 2
+"""Rows that a merge which had nothing to do has changed, fewer than which say that it is over."""
 LOCK_WAIT = 5.0
 """Seconds that a connection waits for others of the same file."""
 
@@ -102,6 +106,13 @@ class SqliteFile:
         if not self._open:
             raise StorageError("The database is closed.", retryable=False)
         return await self._loop.run_in_executor(self._searcher, self._search, work, snapshot, perf_counter())
+
+    async def merge(self, index: str) -> None:
+        """Merges a search index to its end, MERGED_PAGES in a transaction, so that no part of it has removed
+        words any more. Raises errors.StorageError."""
+        more = await self.write(lambda connection: merge_some(connection, index, begins=True))
+        while more:
+            more = await self.write(lambda connection: merge_some(connection, index))
 
     def measured_by(self, pools: ConnectionPools) -> None:
         """Adds the pool of read connections, and the one for searches."""
@@ -181,6 +192,16 @@ def raw_of(connection: Connection) -> sqlite3.Connection:
     raw = connection.connection.dbapi_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
+
+
+def merge_some(connection: Connection, index: str, *, begins: bool = False) -> bool:
+    """Merges at most MERGED_PAGES of a search index; with `begins` a merge of all its parts begins. Returns
+    whether there was something to merge."""
+    raw = raw_of(connection)
+    before = raw.total_changes
+    pages = -MERGED_PAGES if begins else MERGED_PAGES
+    raw.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608 - a name of ours
+    return raw.total_changes - before >= UNCHANGED
 
 
 def log_is_emptied(connection: Connection) -> bool:

@@ -31,9 +31,10 @@ LOG_BYTES = 4_000_000
 PAUSES = (0, 0.05, 0.5)
 """Seconds before each attempt to empty it of what was erased."""
 
-# What is deleted is overwritten, also where it would be kept for a while outside of the file.
+# What is deleted is overwritten, also where it would be kept for a while outside of the file. Foreign keys
+# are not enforced, as in the sessions' file: `remove` of memories/rows.py takes out what hangs on a memory.
 PRAGMAS = """
-    PRAGMA foreign_keys = ON;
+    PRAGMA foreign_keys = OFF;
     PRAGMA secure_delete = ON;
     PRAGMA temp_store = MEMORY;
     PRAGMA wal_autocheckpoint = 0;
@@ -83,8 +84,15 @@ class SqliteMemoryDatabase(SqliteFile):
         return value
 
     async def scrub(self) -> None:
-        """Empties the write-ahead log, so that no overwritten page stays in it. Where others are in the way
-        for too long it is done when the log is emptied next, by any process."""
+        """Merges the index of words, and empties the write-ahead log, so that no overwritten page stays in
+        it. Where others are in the way for too long it is done after the next erasure, and when the log is
+        emptied next, by any process."""
+        try:
+            await self.merge("memory_words")
+        except StorageError as error:  # what was to be erased is erased
+            log.warning(
+                "the words of what was erased are still in the index of %s: %s", self.path.name, error
+            )
         for pause in PAUSES:
             await asyncio.sleep(pause)
             if await self._empty_log():
