@@ -49,7 +49,7 @@ def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:
     from rich.text import Text
 
     from gateway.cli.terminal import console
-    from gateway.settings.environment import unknown_variables
+    from gateway.settings.environment import unknown_variables, without_effect
 
     if as_json:
         print(json.dumps([origin._asdict() for origin in origins], ensure_ascii=False, indent=2))
@@ -68,6 +68,8 @@ def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:
     console().print(table)
     for name in unknown_variables():
         print(f"{name} is set in the environment, but is not a setting.")
+    for says in without_effect():
+        print(says)
 
 
 def list_origins() -> list[EffectiveSetting]:

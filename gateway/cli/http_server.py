@@ -16,6 +16,7 @@ from contextvars import Context
 from types import FrameType
 from typing import Literal
 
+import structlog
 import uvicorn
 import uvloop
 from starlette.applications import Starlette
@@ -27,7 +28,10 @@ from gateway.cli.workers import Worker, become_worker
 from gateway.errors import GatewayError, SettingsError
 from gateway.pace import until_next
 from gateway.settings import Settings
+from gateway.settings.environment import without_effect
 from gateway.telemetry.lines.logs import configure_logging
+
+log = structlog.get_logger(__name__)
 
 BACKLOG = 2048
 
@@ -67,12 +71,14 @@ def run(
         GatewayError: the port cannot be had, or the application cannot start.
     """
     refuse_open_address(settings, is_closed=settings.has_accounts)
+    configure_logging(settings.log_level, settings.log_format)
+    for says in without_effect():
+        log.warning("setting_without_effect", says=says)
     with ExitStack() as stack:
         listeners = [stack.enter_context(bind(settings.host, settings.port))]
         settings = settings.model_copy(update={"port": listeners[0].getsockname()[1]})
         worker: Worker | None = None
         if workers > 1:
-            configure_logging(settings.log_level, settings.log_format)
             own = [stack.enter_context(each) for each in _bind_each(settings.host, worker_port, workers)]
             ports = [each.getsockname()[1] for each in own]
             worker = become_worker(

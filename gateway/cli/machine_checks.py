@@ -20,7 +20,7 @@ from gateway.model.base import Answer, Model, ModelRequest
 from gateway.model.endpoint_address import ANTHROPIC_URL
 from gateway.model.endpoint_profile import left_out
 from gateway.settings import Settings
-from gateway.settings.environment import unknown_variables
+from gateway.settings.environment import unknown_variables, without_effect
 from gateway.storage.blobs.addresses import (
     NOT_SHARED,
     blob_folder,
@@ -43,6 +43,7 @@ def check_settings(settings: Settings) -> list[Finding]:
         Finding("warning", "settings", f"{name} is set but is not a setting; `gateway config` lists them")
         for name in unknown_variables()
     ]
+    found += [Finding("warning", "settings", says.removesuffix(".")) for says in without_effect()]
     if (says := left_out(settings)) is not None:
         found.append(Finding("warning", "settings", says))
     if not settings.is_loopback and not settings.has_accounts:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MAX_MESSAGE = 16_000
 """Characters of a schedule's message."""
 MAX_NAME = 80
+MIN_INTERVAL = 60
+"""Seconds between two due times of a schedule."""
 MAX_DESTINATION = 200
 MAX_LISTED = 200
 RUNS_SHOWN = 20
@@ -168,7 +170,7 @@ class ScheduleEditor:
         if at is None and new.every is not None and new.cron is None:
             at = now + new.every * 1000
         timing = Timing(at, new.every, new.cron, new.timezone)
-        return timing, checked(timing, now, min_interval=self._settings.schedule_min_interval)
+        return timing, checked(timing, now, min_interval=MIN_INTERVAL)
 
     async def _change(self, row: ScheduleRow, planned: Planned) -> ScheduleRow:
         if not await self._store.change(row, planned):

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import (
@@ -13,6 +13,7 @@ from pydantic_settings import (
 )
 
 from gateway.errors import SettingsError
+from gateway.settings.former_settings import WITHOUT_EFFECT
 from gateway.settings.value_types import (
     ADAPTERS,
     Adapters,
@@ -466,12 +467,6 @@ class Settings(BaseSettings):
         description="Most tokens that memories may take in the prompt. The most important come first, in "
         "full as far as they fit.",
     )
-    memory_full_count: int | None = Field(
-        None, description="Without effect since memory_prompt_tokens; the next version refuses it."
-    )
-    memory_full_characters: int | None = Field(
-        None, description="Without effect since memory_prompt_tokens; the next version refuses it."
-    )
     memory_turn_tokens: int = Field(
         1000,
         ge=0,
@@ -633,9 +628,6 @@ class Settings(BaseSettings):
         ge=0,
         description="Most schedules that one user may have; 0: none, and the model has no tool for them.",
     )
-    schedule_min_interval: int = Field(
-        60, ge=60, description="Least number of seconds between two due times of a schedule."
-    )
     schedule_grace: int = Field(
         60,
         ge=5,
@@ -689,12 +681,6 @@ class Settings(BaseSettings):
         None,
         gt=0,
         description="Time without use after which a session is summarised. Absent: only on request.",
-    )
-    carried_summaries: int = Field(
-        3,
-        ge=0,
-        le=20,
-        description="Most summaries of a user's earlier sessions that one in the same project and role has.",
     )
     share_summaries: Literal["role", "project"] = Field(
         "role",
@@ -764,18 +750,6 @@ class Settings(BaseSettings):
         le=1,
         description="Share of traces that are kept. Turns that failed, were stopped, were slow or have no "
         "usage are always kept.",
-    )
-    trace_slow_seconds: float = Field(30, gt=0, description="Seconds after which a turn counts as slow.")
-    trace_slow_first_seconds: float = Field(
-        5,
-        gt=0,
-        description="Seconds to the first content of a model call after which its turn counts as slow.",
-    )
-    trace_content_limit: int = Field(
-        32_768,
-        ge=256,
-        description="Most characters of one attribute with content, if "
-        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for content.",
     )
     trace_url: TraceUrl = Field(
         None, description="Address at which a trace is shown, https://…/{trace_id}. Clients get it."
@@ -878,4 +852,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file()))
+        return (init_settings, env_settings, _SettingsFile(settings_cls, config_file()))
+
+
+class _SettingsFile(TomlConfigSettingsSource):
+    """The settings file without the names that have no effect any more."""
+
+    def __call__(self) -> dict[str, Any]:
+        given = super().__call__()
+        return {name: given[name] for name in given if f"GATEWAY_{name.upper()}" not in WITHOUT_EFFECT}

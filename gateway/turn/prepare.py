@@ -26,6 +26,8 @@ PROMPT_CHANGED = Reason(
     "prompt_changed", "The prompt before the conversation has changed since the last turn."
 )
 NO_TOOLS = "calls no tools, as its endpoint says: it answers without tools and skills."
+CARRIED_SUMMARIES = 3
+"""Summaries of a user's earlier sessions that a new one is shown."""
 
 
 async def prepare(turn: TurnContext) -> None:
@@ -101,12 +103,12 @@ async def _load(turn: TurnContext) -> History:
 async def _carry(turn: TurnContext) -> str | None:
     """The summaries of its user's former sessions, for a new one."""
     settings, deps, row = turn.settings, turn.deps, turn.row
-    if row.is_shared or row.is_temporary or not settings.session_summaries or not settings.carried_summaries:
+    if row.is_shared or row.is_temporary or not settings.session_summaries:
         return None
     rows = await deps.summaries.carried(
         row.session_id,
         row.owner,
-        limit=settings.carried_summaries,
+        limit=CARRIED_SUMMARIES,
         any_role=settings.share_summaries == "project",
     )
     if not rows:

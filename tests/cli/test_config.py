@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.config import EffectiveSetting, list_origins, without_secrets
-from gateway.settings.environment import unknown_variables
+from gateway.settings.environment import unknown_variables, without_effect
+from gateway.settings.former_settings import WITHOUT_EFFECT
 from gateway.settings.value_types import check_database_url
 from tests.cli.calling import Command
-from tests.product import load_settings
+from tests.product import Settings, load_settings
 from tests.running import ROOT
 
 
@@ -282,3 +283,34 @@ def test_a_misspelt_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert "GATEWAY_PROT" in unknown_variables()
     assert {"GATEWAY_URL", "GATEWAY_PORT"} & set(unknown_variables()) == set()
+
+
+@pytest.mark.parametrize("variable", WITHOUT_EFFECT)
+def test_a_setting_of_an_earlier_version_is_taken_and_has_no_effect(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the environment and in the file, whatever its value; one sentence says what holds now."""
+    name, before = variable.removeprefix("GATEWAY_").lower(), load_settings()
+    assert name not in Settings.model_fields
+    assert without_effect() == []
+    said = [f"{variable} has no effect any more: {WITHOUT_EFFECT[variable]}."]
+
+    monkeypatch.setenv(variable, "any")
+    assert load_settings() == before
+    assert (without_effect(), unknown_variables()) == (said, [])
+
+    monkeypatch.delenv(variable)
+    (tmp_path / "gateway.toml").write_text(f'{name} = "any"\nport = 9001\n')
+    assert load_settings().port == 9001
+    assert without_effect() == said
+
+
+def test_config_tells_of_a_setting_without_effect(command: Command) -> None:
+    """Below the table, as of variables that no setting has."""
+    shown = command("config", GATEWAY_CARRIED_SUMMARIES="5")
+
+    assert (shown.code, shown.err) == (0, "")
+    assert (
+        "GATEWAY_CARRIED_SUMMARIES has no effect any more: a new session is shown at most 3 summaries"
+        in shown.out
+    )

@@ -211,3 +211,13 @@ def test_python_m_gateway_is_the_same_command(tmp_path: Path) -> None:
     )
 
     assert shown.stdout == run(tmp_path, "--version").stdout
+
+
+def test_a_setting_without_effect_is_told_at_the_start(tmp_path: Path) -> None:
+    """One line of the log, and the server starts all the same."""
+    with gateway_command(tmp_path, GATEWAY_TRACE_SLOW_SECONDS="9") as running:
+        assert running.stop() == 0
+        output = running.output.read_text()
+
+    assert "setting_without_effect" in output
+    assert "GATEWAY_TRACE_SLOW_SECONDS has no effect any more: a turn is slow after 30 seconds." in output

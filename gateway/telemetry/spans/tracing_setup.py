@@ -22,6 +22,10 @@ from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 MAX_WAIT = 3600.0
 """Seconds a trace may wait for its turn's end, at least."""
+SLOW, SLOW_FIRST = 30, 5
+"""Seconds after which a turn, and the first content of a model call, count as slow: such traces are kept."""
+MAX_CONTENT = 32_768
+"""Characters of one attribute with content."""
 
 
 class TraceExport:
@@ -34,8 +38,8 @@ class TraceExport:
         ids = TurnIds()
         policy = Policy(
             ratio=settings.trace_ratio,
-            slow=settings.trace_slow_seconds,
-            slow_first=settings.trace_slow_first_seconds,
+            slow=SLOW,
+            slow_first=SLOW_FIRST,
             longest_wait=max(MAX_WAIT, 2 * settings.turn_timeout),
         )
         self.provider = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
@@ -60,7 +64,7 @@ class TraceExport:
             CallSpans(traces, called, upkeep),
         ]
         if content:  # first: what it adds to a span must come before its end
-            self.readers.insert(0, Content(settings.trace_content_limit))
+            self.readers.insert(0, Content(MAX_CONTENT))
         self.http = HttpSpans(traces, spans, upkeep)
 
     @property
