@@ -92,7 +92,7 @@ def taken(server: Server, file: Path) -> Counts:
     return Counts(functions=said.pop("functions"), counts=said)
 
 
-def measured(checkout: Path | None = None) -> dict[str, Counts]:
+def measured(checkout: str = "") -> dict[str, Counts]:
     """The counts of each load, of the gateway here or of that in `checkout`, which must know how to count."""
     with servers.upstream() as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
         file = Path(folder) / "counts"

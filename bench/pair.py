@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 
 
 @contextmanager
-def checked_out(revision: str) -> Generator[Path]:
+def checked_out(revision: str) -> Generator[str]:
     """The sources of a revision, for the time of the context. What counts is put beside them.
 
     Raises:
@@ -41,7 +41,7 @@ def checked_out(revision: str) -> Generator[Path]:
         subprocess.run([*git, "worktree", "add", "--quiet", "--detach", str(place), revision], check=True)
         try:
             shutil.copy(HERE / "counted.py", place / "bench" / "counted.py")
-            yield place
+            yield str(place)
         finally:
             subprocess.run([*git, "worktree", "remove", "--force", str(place)], check=True)
 

@@ -82,7 +82,7 @@ def gateway_settings(upstream: int, folder: Path) -> dict[str, str]:
 
 
 def spawn(
-    arguments: Sequence[str], settings: Mapping[str, str], core: int, log: Path, checkout: Path | None = None
+    arguments: Sequence[str], settings: Mapping[str, str], core: int, log: Path, checkout: str | None = None
 ) -> subprocess.Popen[bytes]:
     """Starts a module (`checkout`: of the sources there, with the libraries of this environment)."""
     with log.open("ab") as output:
@@ -143,7 +143,7 @@ def running(
     core: int = 0,
     path: str = "/healthz",
     folder: Path | None = None,
-    checkout: Path | None = None,
+    checkout: str | None = None,
 ) -> Generator[Server]:
     """A server process for the time of the context; `{port}` in `arguments` becomes a free port."""
     port = free_port()
@@ -191,15 +191,18 @@ def gateway(
     name: str = "gateway",
     module: str = "gateway",
     *,
-    checkout: Path | None = None,
+    checkout: str = "",
     **more: str,
 ) -> Generator[Server]:
-    """The gateway in production mode with a data folder of its own; `more` are further settings."""
+    """The gateway in production mode with a data folder of its own, from the sources here or in `checkout`;
+    `more` are further settings."""
     with tempfile.TemporaryDirectory(prefix="bench-") as empty:
         folder = Path(more.get("GATEWAY_DATA_DIR", empty))
         settings = gateway_settings(upstream, folder) | more
         command = [module, "serve", "--port", "{port}"]
-        with running(name, command, settings, dialect=GATEWAY, folder=folder, checkout=checkout) as server:
+        with running(
+            name, command, settings, dialect=GATEWAY, folder=folder, checkout=checkout or None
+        ) as server:
             yield server
 
 
@@ -221,5 +224,5 @@ def untold(upstream: int) -> Generator[Server]:
 def traced(upstream: int) -> Generator[Server]:
     """The gateway that sends metrics and one trace in ten to a collector."""
     collector = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{upstream}", "GATEWAY_TRACE_RATIO": "0.1"}
-    with gateway(upstream, "traced", checkout=None, **collector) as server:
+    with gateway(upstream, "traced", **collector) as server:
         yield server
