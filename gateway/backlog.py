@@ -26,7 +26,7 @@ class Failures(Generic[K]):
         self._known = BoundedDict[K, tuple[int, float]](limit)  # failures, and until when
 
     def add(self, key: K) -> int:
-        """It failed; how often in a row."""
+        """Counts a failure of the work; returns how often it failed in a row."""
         count = self._known.pop(key, (0, 0.0))[0] + 1
         self._known[key] = count, monotonic() + doubled(self._first_retry, count, self._last_retry)
         return count
@@ -115,18 +115,18 @@ class Backlog(Generic[K, V]):
         return False
 
     def done(self, key: K) -> None:
-        """Its failures count no more."""
+        """Forgets the failures of the work."""
         self._failures.forget(key)
 
     def pause(self) -> float:
-        """What all of them need failed: nothing is taken for a while. Returns the seconds."""
+        """Notes that what all of them need failed: nothing is taken for a while. Returns the seconds."""
         self._pauses += 1
         seconds = doubled(self._first_retry, self._pauses, self._last_retry)
         self.rest(seconds)
         return seconds
 
     def go_on(self) -> None:
-        """What all of them need works."""
+        """Notes that what all of them need works."""
         self._pauses = 0
 
     def rest(self, seconds: float) -> None:

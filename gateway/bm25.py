@@ -17,12 +17,12 @@ _WEAKEST = 0.25  # share of the best score below which a text only shares a stra
 
 
 def rarity(having: int, of: int) -> float:
-    """What a word is worth that `having` of `of` texts have: the fewer, the more."""
+    """The weight of a word that `having` of `of` texts have: the fewer, the more."""
     return math.log(1 + (of - having + 0.5) / (having + 0.5))
 
 
 def weights(words: Iterable[str], having: Mapping[str, int], of: int) -> dict[str, float]:
-    """What each of the words is worth among `of` texts; `having` counts the texts that have it."""
+    """The weight of each of the words among `of` texts; `having` counts the texts that have it."""
     return {
         word: rarity(having.get(word, 0), of)
         * (_SINGLE_CHARACTER if len(word) == 1 and is_unspaced(word) else 1)
@@ -43,6 +43,6 @@ def strong(ranked: Sequence[tuple[float, T]]) -> list[tuple[float, T]]:
 
 
 def worth(passage: str, weights: Mapping[str, float]) -> float:
-    """What the distinct words of a passage are worth together."""
+    """The weight of the distinct words of a passage together."""
     has = set(tokens(passage))
     return sum(weight for word, weight in weights.items() if word in has)

@@ -46,11 +46,11 @@ class ChildProcess:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit status, negative by a signal; None as long as it is not known."""
+        """The exit status of the process, negative by a signal; None as long as it is not known."""
         return self._ended.result() if self._ended.done() else None
 
     async def wait(self) -> int:
-        """Its return code, when it has ended."""
+        """The return code of the process, when it has ended."""
         return await asyncio.shield(self._ended)
 
     def signal(self, number: signal.Signals, *, group: bool = False) -> None:
@@ -137,7 +137,7 @@ async def _reader(
 async def answer_of(
     command: Sequence[str | Path], content: AsyncIterator[bytes], most: int, seconds: float
 ) -> tuple[bytes, int | None]:
-    """What a program writes when it is given that content, at most about `most` bytes, and its return code;
+    """The output of a program when it is given that content, at most about `most` bytes, and its return code;
     nothing, and None, where it took longer than `seconds` or wrote more. It has ended when this returns or
     raises, also when the caller is cancelled.
 

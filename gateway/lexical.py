@@ -131,8 +131,8 @@ def indexed(text: str) -> list[str]:
 
 
 def sought(text: str, *, typed: bool = True) -> list[Sought]:
-    """What a query looks for: all of it has to be there. Words that only ask are left out if others are
-    there. While it is `typed`, a word at its very end counts from its beginning."""
+    """The words that a query looks for: all of it has to be there. Words that only ask are left out if others
+    are there. While it is `typed`, a word at its very end counts from its beginning."""
     normal = unicodedata.normalize("NFKC", text[:MAX_TEXT])
     found: list[Sought] = []
     for kind, match, end in _units(normal):

@@ -43,7 +43,8 @@ class Failing:
 
 
 class Supervisor:
-    """One for a process, on its event loop. `failing` names the tasks that fail at the moment, `failures` how
+    """The supervisor of a process, on its event loop.
+    `failing` names the tasks that fail at the moment, `failures` how
     often each has failed since the start of the process; both may be copied in another thread."""
 
     def __init__(
@@ -76,7 +77,7 @@ class Supervisor:
             self.failing.pop(name, None)
 
     async def _attempt(self, work: Work, name: str) -> BaseException | None:
-        """What `work` failed with; None when it returned."""
+        """Returns what `work` failed with; None when it returned."""
         me = asyncio.current_task()
         assert me is not None
         steady = asyncio.get_running_loop().call_later(self._steady, self.failing.pop, name, None)

@@ -1,4 +1,4 @@
-"""Who is asking, and what they may do.
+"""Authentication and rights: who is asking, and what they may do.
 
 A request is given one `Principal`, in `authentication.py`, by the first way that is configured and that the
 request has credentials for: `static_keys.py`.
@@ -66,13 +66,13 @@ def user_of(user_id: str) -> str:
 
 
 def scopes_of(roles: Iterable[Role]) -> frozenset[Scope]:
-    """What somebody with all of these roles may do."""
+    """Returns the scopes that somebody with all of these roles has."""
     return frozenset[Scope]().union(*(SCOPES_OF[role] for role in roles))
 
 
 def stored_scopes(scopes: frozenset[Scope]) -> str | None:
-    """What is kept of a caller's scopes with what they begin, and goes on without them; None: what a member
-    may, and nothing less."""
+    """The part that is kept of a caller's scopes with what they begin, and goes on without them; None: what a
+    member may, and nothing less."""
     return None if scopes >= MEMBER_SCOPES else " ".join(sorted(scopes))
 
 

@@ -36,8 +36,9 @@ class Authenticator(Protocol):
     """Whether its principals have all of their roles from it: being in GATEWAY_ADMINS adds none."""
 
     async def identify(self, headers: Mapping[str, str], address: str | None) -> Principal | None:
-        """Who sent a request with these headers from this address (None: unknown); None: the request has no
-        credentials of this kind. Raises errors.NotAuthenticated: it has, and they do not hold."""
+        """The principal that sent a request with these headers from this address (None: unknown); None: the
+        request has no credentials of this kind. Raises errors.NotAuthenticated: it has, and they do not
+        hold."""
         ...
 
     async def knows(self, user_id: str) -> bool:
@@ -84,8 +85,8 @@ class Authentication:
     async def identify(
         self, headers: Mapping[str, str], client: Client = UNKNOWN, *, needs_user: bool = True
     ) -> Principal:
-        """Who asks, or the user whom a service names in one of USER_FIELDS. Without `needs_user` a service
-        may name nobody, and is itself who asks.
+        """The principal that asks, or the user whom a service names in one of USER_FIELDS. Without
+        `needs_user` a service may name nobody, and is itself who asks.
 
         Raises:
             NotAuthenticated: no credentials, or such that do not hold.
@@ -156,7 +157,7 @@ class Authentication:
 
     @property
     def _ways_in(self) -> dict[str, object]:
-        """What a page offers to who has not said who they are."""
+        """The ways to sign in that a page offers to a person who has not said who they are."""
         return {
             **({"sign_in": self.sign_in} if self.sign_in else {}),
             **({"keeps_keys": True} if self._keeps_keys else {}),
@@ -169,8 +170,8 @@ def needs_user(path: str) -> bool:
 
 
 def _user_of(key: str, named: Collection[str]) -> str:
-    """Whom a service names: an id as it is; anything else, such as an e-mail address, by its SHA-256, which
-    no id looks like as none has a dot."""
+    """The user whom a service names: an id as it is; anything else, such as an e-mail address, by its
+    SHA-256, which no id looks like as none has a dot."""
     if len(set(named)) > 1:
         raise InvalidRequest("X-User-Id and X-OpenWebUI-User-Id name two users.", code="user_required")
     user = next(iter(named), "").strip(" \t")  # no more than HTTP does: other blanks are part of a name

@@ -1,4 +1,4 @@
-"""What an identity provider says about a person, as a principal."""
+"""Claims of an identity provider about a person, as a principal."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ ROLES: frozenset[Role] = frozenset(get_args(Role))
 
 
 class ClaimMapping:
-    """Which claims name the user, the roles and the tenant. A name of a claim with dots is a path into
+    """The claims that name the user, the roles and the tenant. A name of a claim with dots is a path into
     objects, as Keycloak's `realm_access.roles`."""
 
     def __init__(
@@ -37,7 +37,7 @@ class ClaimMapping:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """That of the settings. Raises SettingsError: a role that there is not."""
+        """Reads the names of the claims from the settings. Raises SettingsError: a role that there is not."""
         return cls(
             settings.oidc_issuer or "",
             settings.oidc_user_claim,
@@ -48,8 +48,8 @@ class ClaimMapping:
         )
 
     def principal(self, claims: Mapping[str, Any]) -> Principal:
-        """Who the claims are about. A user's name that is no id is stored by its SHA-256, which no id looks
-        like as none has a dot.
+        """The principal that the claims are about. A user's name that is no id is stored by its SHA-256,
+        which no id looks like as none has a dot.
 
         Raises:
             NotAuthenticated (tenant_reserved): the operator's tenant, which the claim may not name;
@@ -103,7 +103,7 @@ class ClaimMapping:
 
 
 def roles_by_name(rules: Sequence[str]) -> Mapping[str, Role]:
-    """What rules of the form value=role say. Raises SettingsError: another form, or no role."""
+    """Reads what rules of the form value=role say. Raises SettingsError: another form, or no role."""
     names: dict[str, Role] = {}
     for rule in rules:
         name, _, role = rule.rpartition("=")

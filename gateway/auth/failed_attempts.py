@@ -33,8 +33,8 @@ MAX_HELD = 10_000
 
 
 def network_of(address: str) -> str:
-    """What an address is counted as: itself, or the /64 network of an IPv6 one, since who has one of its
-    addresses has them all."""
+    """The name that an address is counted under: itself, or the /64 network of an IPv6 one, since who has one
+    of its addresses has them all."""
     if ":" not in address:
         return address
     try:

@@ -34,7 +34,8 @@ log = structlog.get_logger(__name__)
 
 
 class IdentityProvider:
-    """What is known of it. Whoever needs a key that is known does not wait for the provider."""
+    """The endpoints and the keys of a provider, as far as they are known. Whoever needs a key that is known
+    does not wait for the provider."""
 
     def __init__(
         self, issuer: str, jwks_url: str | None = None, *, clock: Callable[[], float] = monotonic
@@ -70,7 +71,8 @@ class IdentityProvider:
         return self._known(kid)
 
     async def metadata(self) -> Mapping[str, Any]:
-        """Its discovery document (OpenID Connect Discovery 1.0, 4.2). Raises ProviderUnavailable."""
+        """The provider's discovery document (OpenID Connect Discovery 1.0, 4.2). Raises
+        ProviderUnavailable."""
         if not self._metadata or self._clock() - self._known_at >= LIFETIME:
             await self._asked()
         if not self._metadata:

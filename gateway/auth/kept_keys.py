@@ -36,8 +36,8 @@ class KeyHolder(Protocol):
     gives_roles: bool
 
     async def holder(self, key_id: str, proves: Proves) -> Principal | None:
-        """Who comes with the key of that id, if it holds and `proves` says yes to its SHA-256. Raises
-        errors.StorageError."""
+        """The principal that comes with the key of that id, if it holds and `proves` says yes to its SHA-256.
+        Raises errors.StorageError."""
         ...
 
 
@@ -53,8 +53,8 @@ class KeptKeys:
         return False
 
     async def identify(self, headers: Mapping[str, str], address: str | None) -> Principal | None:
-        """Who keeps a key of these in their browser; nobody where the cookie is another one, or holds no
-        longer. Raises errors.StorageError."""
+        """The principal that keeps a key of these in their browser; nobody where the cookie is another one,
+        or holds no longer. Raises errors.StorageError."""
         cookie = cookie_in(headers, self._settings)
         found = None if cookie is None or given_keys(headers) else _VALUE.fullmatch(cookie)
         if found is None:

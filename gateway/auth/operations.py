@@ -14,7 +14,7 @@ from gateway.errors import Forbidden
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is done, as `subject.verb`, and the scope that it needs; None: no scope, but to be known.
+    """The operation, as `subject.verb`, and the scope that it needs; None: no scope, but to be known.
 
     `is_open`: everybody may, unknown as well. `is_operators`: it is about all tenants, so that only those of
     the default tenant may. `action` is its name in the audit, which stays the same for good; None: it changes

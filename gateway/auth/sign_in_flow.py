@@ -21,7 +21,7 @@ _OWN_PATH = re.compile(r"/(?:[!-.0-\[\]-~][!-\[\]-~]{0,500})?")
 
 
 class Begun(NamedTuple):
-    """What the browser keeps, in a cookie, while its user is at the provider."""
+    """The state that the browser keeps, in a cookie, while its user is at the provider."""
 
     state: str
     nonce: str
@@ -76,7 +76,8 @@ class SignInFlow:
     async def finish(
         self, code: str, state: str, issuer: str | None, kept: str, redirect_url: str
     ) -> tuple[Principal, str]:
-        """Who came back with that code, and the path that they go to. `kept` is what the browser kept.
+        """The principal that came back with that code, and the path that they go to. `kept` is what the
+        browser kept.
 
         Raises:
             NotAuthenticated (sign_in_failed): it was not begun in this browser, or the provider refuses the

@@ -1,4 +1,4 @@
-"""Who is signed in on the page: the cookie of a sign-in."""
+"""The cookie of a sign-in, which says who is signed in on the page."""
 
 import hashlib
 import re

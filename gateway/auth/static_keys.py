@@ -54,7 +54,7 @@ class StaticKeys:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Those of the settings. Raises SettingsError."""
+        """The keys of the settings. Raises SettingsError."""
         return cls(settings.api_keys.get_secret_value(), settings.delegate_keys)
 
     def __len__(self) -> int:
@@ -92,7 +92,8 @@ class StaticKeys:
         return found
 
     async def holder(self, key_id: str, proves: Callable[[bytes], bool]) -> Principal | None:
-        """Who comes with the key of that name, if `proves` says yes to its SHA-256; no service."""
+        """The principal that comes with the key of that name, if `proves` says yes to its SHA-256; no
+        service."""
         digests = [digest for digest, who in self._users.items() if who.key_id == key_id]
         if key_id in self._delegates or not any(proves(digest) for digest in digests):
             return None
@@ -109,7 +110,7 @@ def key_of(user_id: str) -> str:
 
 
 def given_keys(headers: Mapping[str, str]) -> list[str]:
-    """What a request has in `Authorization: Bearer …` and `x-api-key`."""
+    """The key that a request has in `Authorization: Bearer …` and `x-api-key`."""
     given: list[str] = []
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():

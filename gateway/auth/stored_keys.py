@@ -75,8 +75,8 @@ class StoredKeys:
         return known.principal
 
     async def holder(self, key_id: str, proves: Callable[[bytes], bool]) -> Principal | None:
-        """Who comes with the key of that id, if it holds and `proves` says yes to its SHA-256. Raises
-        errors.StorageError."""
+        """The principal that comes with the key of that id, if it holds and `proves` says yes to its SHA-256.
+        Raises errors.StorageError."""
         known = await self._look_up(key_id)
         if known is None or not known.key.holds(now_ms()) or not proves(known.digest):
             return None
@@ -119,7 +119,7 @@ def new_secret(key_id: str) -> tuple[str, str]:
 
 
 def principal_of(key: ApiKey) -> Principal:
-    """Who comes with it."""
+    """The principal that comes with this key."""
     return Principal(
         key.user_id,
         roles=frozenset(cast("tuple[Role, ...]", key.roles)),

@@ -83,7 +83,7 @@ def deny(
 
 
 def wanted(call: dict[str, Any]) -> str:
-    """What a call would do, on one line."""
+    """The effect of a call, on one line."""
     import json
 
     return f"{call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}"

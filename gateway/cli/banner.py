@@ -1,4 +1,4 @@
-"""What a person sees when the server is ready: where everything is, and something to copy."""
+"""The lines that a person sees when the server is ready: where everything is, and something to copy."""
 
 from collections.abc import Sequence
 

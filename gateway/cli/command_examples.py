@@ -1,4 +1,4 @@
-"""What each command is called with, most often. Its help shows it, and docs/command-line.md."""
+"""Examples of the most frequent calls of each command, which its help and docs/command-line.md show."""
 
 from collections.abc import Mapping
 

@@ -133,8 +133,8 @@ def _masked(value: object) -> Any:
 
 
 def _masked_server(server: "McpServer") -> dict[str, Any]:
-    """What is set of it. Arguments and addresses carry secrets too, which nobody can tell by their looks:
-    what a flag is given is masked, and of an address all but where it is."""
+    """The fields of a server that are set. Arguments and addresses carry secrets too, which nobody can tell
+    by their looks: what a flag is given is masked, and of an address all but where it is."""
     shown = {name: _masked(getattr(server, name)) for name in sorted(server.model_fields_set)}
     if server.args:
         shown["args"] = [_masked_argument(*pair) for pair in pairwise(("", *server.args))]

@@ -162,7 +162,7 @@ def _look(folder: Path | None) -> "tuple[FolderContents, list[str]]":
 
 
 def _on_memory(work: "Callable[[MemoryServices], Awaitable[T]]", *, makes: bool = False) -> T:
-    """What `work` returns, done on the store of the settings; `makes` one where there is none."""
+    """Returns what `work` returns, done on the store of the settings; `makes` one where there is none."""
     import asyncio
 
     from gateway import wiring

@@ -1,4 +1,4 @@
-"""What `gateway doctor` finds in what the model's endpoint says of itself."""
+"""Checks of `gateway doctor`: what the model's endpoint says of itself."""
 
 from gateway.cli.findings import Finding, State
 from gateway.cli.skill_catalog import offered
@@ -13,8 +13,8 @@ from gateway.settings import Settings
 
 
 async def check_endpoint(settings: Settings, facts: EndpointFacts, *, answers: bool) -> list[Finding]:
-    """What kind of server it is and what its models can do; which are not listed, are to be retired, or read
-    less than the gateway sends. `answers`: a call of the default model was answered."""
+    """Finds what kind of server the endpoint is and what its models can do; which are not listed, are to be
+    retired, or read less than the gateway sends. `answers`: a call of the default model was answered."""
     about = facts.of(settings.model)
     found: list[Finding] = []
     if facts.listed or facts.kind is not None:

@@ -1,4 +1,4 @@
-"""What a check finds, and how it looks in a terminal."""
+"""Findings of a check, and how they look in a terminal."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple

@@ -47,10 +47,10 @@ _uvicorn.addFilter(lambda record: record.msg != "ASGI callable returned without 
 
 
 class Connections:
-    """What the connections of one listener share. Those that wait for a head are in `waiting`, the longest
-    wait first: when there are `most`, a new one takes the place of the first of them. Where none waits it has
-    one of PROBE_PLACES: what it asks is read, and answered if it is a probe. Those of these that wait are in
-    `spare`; a new one takes the place of the first of them in the same way."""
+    """The state that the connections of one listener share. Those that wait for a head are in `waiting`, the
+    longest wait first: when there are `most`, a new one takes the place of the first of them. Where none
+    waits it has one of PROBE_PLACES: what it asks is read, and answered if it is a probe. Those of these that
+    wait are in `spare`; a new one takes the place of the first of them in the same way."""
 
     def __init__(self, settings: Settings) -> None:
         self.most = settings.max_connections
@@ -70,7 +70,7 @@ class Connections:
 
     @property
     def protocol(self) -> type[asyncio.Protocol]:
-        """What uvicorn makes for each connection: its setting `http`."""
+        """The protocol that uvicorn makes for each connection: its setting `http`."""
         return cast("type[asyncio.Protocol]", partial(HttpConnection, self))
 
 
@@ -253,8 +253,8 @@ class HttpConnection(RequestHeads):
 
 
 def _without_chunks(cycle: RequestResponseCycle) -> Any:
-    """Its `send`, for a client of HTTP/1.0, which knows no chunks (RFC 9112, 6.1): an answer of unknown
-    length ends with the connection."""
+    """The `send` of `cycle`, for a client of HTTP/1.0, which knows no chunks (RFC 9112, 6.1): an answer of
+    unknown length ends with the connection."""
     is_unbounded = False
 
     async def send(message: Any) -> None:

@@ -1,4 +1,4 @@
-"""What `gateway doctor` looks at on this machine."""
+"""Checks of `gateway doctor` on this machine."""
 
 import os
 import sqlite3

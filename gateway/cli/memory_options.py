@@ -1,4 +1,4 @@
-"""What the commands of the memory take alike: whose memories, which of them, what they say."""
+"""Options that all commands of the memory take: whose memories, which of them, what they say."""
 
 import sys
 from typing import Annotated
@@ -25,7 +25,7 @@ Content = Annotated[str, typer.Argument(help="What to remember, in one sentence;
 
 
 def given_text(text: str) -> str:
-    """What was given, or what is on the standard input."""
+    """Returns what was given, or what is on the standard input."""
     if text != "-":
         return text
     given = sys.stdin.buffer.read(MAX_INPUT + 1)

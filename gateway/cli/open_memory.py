@@ -29,8 +29,8 @@ def in_context(
     project: str | None = None,
     makes: bool = False,
 ) -> T:
-    """What `work` returns, done on the memory of a user. Raises typer.BadParameter for what is no id, and as
-    `open_context`."""
+    """Returns what `work` returns, done on the memory of a user. Raises typer.BadParameter for what is no id,
+    and as `open_context`."""
     import asyncio
 
     from gateway.cli.memory_context import open_context

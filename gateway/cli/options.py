@@ -1,4 +1,4 @@
-"""What commands that talk to a gateway take alike: where it is, and how results are shown."""
+"""Options of all commands that talk to a gateway: where it is, and how results are shown."""
 
 from typing import Annotated
 

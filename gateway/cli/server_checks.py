@@ -1,4 +1,4 @@
-"""What `gateway doctor` looks at on a PostgreSQL server, and in the replicas that share it."""
+"""Checks of `gateway doctor` on a PostgreSQL server, and in the replicas that share it."""
 
 from gateway import wiring
 from gateway.cli.findings import Finding, State

@@ -206,13 +206,13 @@ def show_sessions(sessions: list[dict[str, Any]]) -> None:
 
 
 def title_of(session: dict[str, Any]) -> str:
-    """Its title, on one line."""
+    """The session's title, on one line."""
     title = " ".join(str(session.get("title") or UNTITLED).split())
     return title if len(title) <= TITLE_WIDTH else f"{title[: TITLE_WIDTH - 1]}…"
 
 
 def state_of(session: dict[str, Any]) -> str:
-    """What it is doing and how it is kept: `running, pinned`."""
+    """The session's status and how it is kept: `running, pinned`."""
     kept = [name for name in ("pinned", "archived") if session[name]]
     return ", ".join([session["status"].replace("_", " "), *kept] if "status" in session else kept)
 

@@ -29,7 +29,7 @@ SDK_TIMEOUT = 15.0
 
 
 class Offered(NamedTuple):
-    """What there is. `warnings` are those of the catalog and what else could not be used, `unreachable` the
+    """The catalog. `warnings` are those of the catalog and what else could not be used, `unreachable` the
     MCP servers that were started and are not there, each with the reason."""
 
     catalog: Catalog
@@ -45,9 +45,9 @@ async def offered(
     log_level: LogLevel = "error",
     purpose: Purpose = "list",
 ) -> AsyncGenerator[Offered]:
-    """What the settings offer, with the tools of those MCP servers, which are connected until the context is
-    left. The memory is opened for tools that are to run, and how much a model reads at once, which takes a
-    quarter of a second to find out, is looked up for a prompt alone.
+    """The catalog that the settings offer, with the tools of those MCP servers, which are connected until the
+    context is left. The memory is opened for tools that are to run, and how much a model reads at once, which
+    takes a quarter of a second to find out, is looked up for a prompt alone.
 
     Raises:
         SettingsError: a module that settings name cannot be used.

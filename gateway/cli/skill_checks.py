@@ -1,4 +1,4 @@
-"""What `gateway skills check` looks at."""
+"""Checks of `gateway skills check`."""
 
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
@@ -65,7 +65,8 @@ class _Checks:
             yield Finding("warning", file, note)
 
     def _unknown(self, allowed: Collection[str]) -> Iterator[str]:
-        """What is no tool here. Which tools an MCP server has is not known before it is started."""
+        """Finds names that are no tool here. Which tools an MCP server has is not known before it is
+        started."""
         for entry in allowed:
             kind, _, rest = entry.partition("__")
             if kind == "mcp" and rest:

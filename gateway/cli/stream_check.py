@@ -79,7 +79,7 @@ def judge(arrivals: list[Arrival]) -> Finding:
 
 
 def judge_headers(headers: dict[str, str]) -> list[Finding]:
-    """What the response head tells about the way here."""
+    """Findings from the response head about the way here."""
     found: list[Finding] = []
     encoding = headers.get("content-encoding")
     if encoding:

@@ -1,4 +1,4 @@
-"""What `gateway doctor` finds out about traces, metrics and logs: it sends one of each."""
+"""Checks of `gateway doctor` on traces, metrics and logs: one of each is sent."""
 
 from gateway.cli.findings import Finding
 from gateway.telemetry.endpoints import faults

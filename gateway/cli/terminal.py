@@ -1,4 +1,4 @@
-"""What all commands print with: lines beside the result, tables, and a console as plain as it has to be."""
+"""Output of all commands: lines beside the result, tables, and a console as plain as it has to be."""
 
 import os
 import sys

@@ -30,8 +30,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a worker has of its parent: its `number` from 0 on, which one that takes its place has again. It
-    writes to `ready` once it serves, and reads the end of `lifeline` when the parent is gone."""
+    """A worker, by what it has of its parent: its `number` from 0 on, which one that takes its place has
+    again. It writes to `ready` once it serves, and reads the end of `lifeline` when the parent is gone."""
 
     number: int
     ready: int

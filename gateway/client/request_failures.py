@@ -1,4 +1,4 @@
-"""What becomes of requests that fail: a refusal of the server's, or nothing that answers."""
+"""Requests that fail: a refusal of the server's, or nothing that answers."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ def named_failures(url: str) -> Generator[None]:
 
 
 def refusal(response: httpx2.Response) -> RequestRefused:
-    """What a response of 400 or more, whose body was read, says."""
+    """Returns what a response of 400 or more, whose body was read, says."""
     retryable = response.status_code in {408, 429, 502, 503, 504}
     try:
         problem = response.json()["error"]

@@ -234,7 +234,7 @@ class Verbs(ABC, Generic[Answer]):
         return self.ask("PUT", "/api/retention", body, is_repeatable=True)
 
     def preview_retention(self) -> Answer:
-        """What would be deleted and archived now."""
+        """Returns what would be deleted and archived now."""
         return self.ask("GET", "/api/retention/preview")
 
     def provider_key(self, *, of_tenant: bool = False) -> Answer:
@@ -257,7 +257,7 @@ class Verbs(ABC, Generic[Answer]):
         return self.ask("GET", "/api/mcp/servers")
 
     def begin_mcp_sign_in(self, name: str, redirect_uri: str) -> Answer:
-        """Its `url` is for a browser, which comes back to `redirect_uri`, an address on loopback."""
+        """The answer's `url` is for a browser, which comes back to `redirect_uri`, an address on loopback."""
         return self.ask(
             "POST", f"/api/mcp/servers/{quote(name, safe='')}/sign-in", {"redirect_uri": redirect_uri}
         )
@@ -275,7 +275,7 @@ class Verbs(ABC, Generic[Answer]):
         return self.ask("GET", "/api/webhooks")
 
     def add_webhook(self, url: str, **body: Any) -> Answer:
-        """Its answer alone has the secret."""
+        """The answer to this request alone has the secret."""
         return self.ask("POST", "/api/webhooks", {"url": url, **body})
 
     def change_webhook(self, webhook: str, *, enabled: bool) -> Answer:
@@ -288,7 +288,7 @@ class Verbs(ABC, Generic[Answer]):
         return self.ask("GET", f"{_webhook(webhook)}/deliveries", query=query)
 
     def replay_deliveries(self, webhook: str, delivery: str | None = None) -> Answer:
-        """One that ended, or all that are dead."""
+        """Sends a delivery again that ended, or all that are dead."""
         body = {} if delivery is None else {"delivery": delivery}
         return self.ask("POST", f"{_webhook(webhook)}/replay", body)
 
@@ -337,7 +337,7 @@ class Verbs(ABC, Generic[Answer]):
 
 
 def connection(url: str, key: str | None, user: str | None) -> dict[str, Any]:
-    """What a client of httpx2 is made with. Raises GatewayError: that is no address."""
+    """The arguments that a client of httpx2 is made with. Raises GatewayError: that is no address."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise GatewayError(f"{url} is not an address such as http://127.0.0.1:8000.")

@@ -21,8 +21,8 @@ class Read(NamedTuple):
 
 
 def state_at(path: str | os.PathLike[str]) -> State:
-    """What is another one once the file was edited or replaced: its times, size and inode. Empty where no
-    file can be looked at: absent, a link that leads nowhere, no possible path."""
+    """A value that is another one once the file was edited or replaced: its times, size and inode. Empty
+    where no file can be looked at: absent, a link that leads nowhere, no possible path."""
     try:
         found = os.stat(path)  # noqa: PTH116 - pathlib takes three times as long
     except (OSError, ValueError):

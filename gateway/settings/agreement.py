@@ -60,7 +60,7 @@ def digests(settings: Settings, key: bytes) -> dict[str, str]:
 
 
 def _content(name: str, value: object) -> object:
-    """What counts of a value: of the file of keys what is in it, if it can be read."""
+    """The part of a value that counts: of the file of keys what is in it, if it can be read."""
     if name == "encryption_keys_file" and isinstance(value, Path):
         try:
             return SecretStr(value.read_text())

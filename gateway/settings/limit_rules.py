@@ -50,8 +50,8 @@ class LimitRule:
 
     @property
     def counts(self) -> str:
-        """What it counts: the rule without its amount and whom it is for. The first rule that fits is the one
-        that holds."""
+        """The measure that the rule counts: the rule without its amount and whom it is for. The first rule
+        that fits is the one that holds."""
         return self._without_amount(self.who)
 
     @property
@@ -138,7 +138,8 @@ def parse_rules(rules: Sequence[str]) -> tuple[LimitRule, ...]:
 
 
 def applying(rules: Sequence[LimitRule], name: str, model: str | None) -> list[LimitRule]:
-    """Those that hold for whom is called so: of rules that count the same the first that fits."""
+    """The rules that hold for the user or the tenant of this name: of rules that count the same the first
+    that fits."""
     first: dict[str, LimitRule] = {}
     for rule in rules:
         if rule.is_for(name, model):

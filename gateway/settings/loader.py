@@ -58,7 +58,7 @@ def _name_of(location: tuple[int | str, ...]) -> str:
 
 
 def _unreadable(error: UnreadableSetting) -> str:
-    """Which variable is not JSON, and where: nothing of its value, which may be a secret."""
+    """Says which variable is not JSON, and where: nothing of its value, which may be a secret."""
     named = re.search(r'field "(\w+)"', str(error))
     name = _name_of((named[1],)) if named else "a variable"
     cause = error.__cause__

@@ -1,4 +1,4 @@
-"""What can be set: a line each, with its default."""
+"""All settings: a line each, with its default."""
 
 import os
 from pathlib import Path
@@ -40,7 +40,8 @@ def config_file() -> Path:
 
 
 class Settings(BaseSettings):
-    """What an operator can set. Times are in seconds unless the name has another unit, sizes in bytes."""
+    """Settings that an operator can set. Times are in seconds unless the name has another unit, sizes in
+    bytes."""
 
     model_config = SettingsConfigDict(
         env_prefix="GATEWAY_",

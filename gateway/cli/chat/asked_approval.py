@@ -19,8 +19,8 @@ CHOICES = "y yes, s in this session, a always, e edit first, n no, n WHY tells t
 
 
 async def ask_approval(call: dict[str, Any]) -> dict[str, Any] | Literal["stop", "leave"]:
-    """What to decide about `call`, the data of its approval_request, as fields of the decision; `stop` after
-    Ctrl-C, `leave` after Ctrl-D."""
+    """The person's decision about `call`, the data of its approval_request, as fields of the decision; `stop`
+    after Ctrl-C, `leave` after Ctrl-D."""
     to_stderr(f"\n  {call['name']} wants to run" + (f": {call['reason']}" if call.get("reason") else ""))
     for line in json.dumps(call["arguments"], ensure_ascii=False, indent=2).splitlines():
         to_stderr(f"  {line}")
@@ -62,7 +62,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _forget_what_was_typed() -> None:
-    """What was typed before a question is no answer to it."""
+    """Input that was typed before a question is no answer to it."""
     import termios
 
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

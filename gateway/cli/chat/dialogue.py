@@ -85,8 +85,8 @@ async def _talk(conversation: ChatSession, interrupts: _Interrupts) -> None:
 
 @contextmanager
 def _no_echo() -> Generator[None]:
-    """What is typed while an answer comes is not shown in the middle of it, but is there, key by key, when
-    the next message is written. Ctrl-C stays a signal."""
+    """Input that is typed while an answer comes is not shown in the middle of it, but is there, key by key,
+    when the next message is written. Ctrl-C stays a signal."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     quiet = termios.tcgetattr(descriptor)

@@ -1,4 +1,4 @@
-"""What can be done beside writing messages: lines that begin with a slash."""
+"""Slash commands: lines that begin with a slash, for all that can be done beside writing messages."""
 
 import inspect
 import os
@@ -197,7 +197,7 @@ ALIASES = {"exit": "quit", "q": "quit", "h": "help", "?": "help", "regenerate": 
 
 
 def _summary(made: dict[str, Any]) -> str:
-    """Its fields, a paragraph or a list each."""
+    """The fields, a paragraph or a list each."""
     said = {name.replace("_", " "): value for name, value in made["summary"].items() if value}
     return "\n\n".join(
         f"**{name}**\n" + "\n".join(f"- {each}" for each in (value if isinstance(value, list) else [value]))

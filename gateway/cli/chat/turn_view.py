@@ -67,7 +67,7 @@ class TurnView:
         self._notes.print(text, soft_wrap=True)
 
     def end_answer(self) -> None:
-        """What is written next begins on a line of its own."""
+        """The next output begins on a line of its own."""
         if self._drawn is not None:
             self._drawn.end()
         elif self._mid_line:

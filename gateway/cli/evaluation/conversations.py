@@ -30,7 +30,7 @@ Language = Literal["english", "simplified", "traditional"]
 
 
 def _under(name: str) -> BeforeValidator:
-    """What is written without its only necessary field."""
+    """A value that is written without its only necessary field."""
 
     def with_name(value: Any) -> Any:
         return {name: value} if isinstance(value, str | list) else value

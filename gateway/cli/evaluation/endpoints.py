@@ -1,4 +1,4 @@
-"""Which model is asked, and where; and the settings of the gateway that asks it."""
+"""The model that is asked, its endpoint, and the settings of the gateway that asks it."""
 
 import os
 import re
@@ -34,8 +34,8 @@ class ModelEndpoint:
 
 
 def endpoint_of(named: str) -> ModelEndpoint:
-    """What MODEL, MODEL@URL or MODEL@URL#VARIABLE names; the variable of the environment holds the key. No
-    key goes to a URL for which none was named.
+    """The endpoint that MODEL, MODEL@URL or MODEL@URL#VARIABLE names; the variable of the environment holds
+    the key. No key goes to a URL for which none was named.
 
     Raises:
         SettingsError: the variable is not set.

@@ -1,4 +1,4 @@
-"""What came of the conversations with each model, as a table and as JSON."""
+"""Results of the conversations with each model, as a table and as JSON."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +92,7 @@ class ModelResult:
 
     @property
     def misses(self) -> list[tuple[TurnResult, CheckResult]]:
-        """What its turns did not pass, but for those that failed."""
+        """The checks that its turns did not pass, but for those that failed."""
         held = [turn for turn in self.turns if turn.failure is None]
         return [(turn, each) for turn in held for each in turn.checks if not each.passed]
 
