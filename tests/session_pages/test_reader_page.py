@@ -86,7 +86,13 @@ def test_a_turn_with_everything_stands_in_the_page() -> None:
 
     assert lines(page.blocks["events"]) == events
     assert lines(page.blocks["about"]) == [
-        {"title": "s-secret", "created_at": SESSION["created_at"], "replay": False, "language": None}
+        {
+            "title": "s-secret",
+            "created_at": SESSION["created_at"],
+            "replay": False,
+            "language": None,
+            "linked": False,
+        }
     ]
 
 

@@ -97,7 +97,7 @@ def test_words_of_an_answer_are_quoted_in_the_next_message(page: Page) -> None:
 
 
 def test_a_message_that_waits_comes_back_to_be_edited(page: Page) -> None:
-    """Nothing of it is lost, and nobody answers it."""
+    """Nothing of it is lost, nobody answers it, and it does not stay in the chat as a stopped turn."""
     ask(page, "/pieces 5000 /pace 20")
     expect(page.locator(".prose")).to_contain_text("003")
     ask(page, "/say too early")
@@ -106,7 +106,8 @@ def test_a_message_that_waits_comes_back_to_be_edited(page: Page) -> None:
     expect(page.locator("#input")).to_have_value("/say too early")
     expect(page.locator(".pending")).to_have_count(0)
     page.keyboard.press("Escape")
-    expect(page.locator(".outcome.cancelled")).to_have_count(2)
+    expect(page.locator(".outcome.cancelled")).to_have_count(1)
+    expect(page.locator(".question")).to_have_count(1)
     expect(page.locator(".prose")).to_have_count(1)
 
 
